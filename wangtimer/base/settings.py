@@ -745,10 +745,7 @@ class Settings(BaseSettings):
 
 
 def read_settings() -> Settings:
-    """Read the settings from the environment.
-
-    Raises `BadSetting` with one line for each variable that cannot work, or whose name is a known one misspelt.
-    """
+    """Read the settings from the environment. Raises `BadSetting` with one line for each bad or misspelt variable."""
     _refuse_misspelt(os.environ)
     try:
         settings = Settings()
@@ -788,10 +785,7 @@ def _known_variables() -> frozenset[str]:
 
 
 def _refuse_misspelt(variables: Iterable[str]) -> None:
-    """Raise `BadSetting` if a variable is nearly a known one.
-
-    The prefix may be misspelt too. A variable near to none may be a setting of a newer version, and passes.
-    """
+    """Raise `BadSetting` for a variable that is nearly a known one, be it by its prefix; others may be newer."""
     known = _known_variables()
     strange = (
         name for name in variables if name.upper().startswith(_MISSPELT_PREFIX) and name.upper() not in known

@@ -16,10 +16,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 def defused(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row with an apostrophe before each formula, so that a spreadsheet shows it as text.
-
-    Numbers stay as they are.
-    """
+    """Return the row with an apostrophe before each formula, which a spreadsheet then shows as text."""
     return {name: _as_text(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
 
 

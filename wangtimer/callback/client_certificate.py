@@ -60,10 +60,7 @@ def facts_of_all(pem: str) -> tuple[CertificateFacts, ...]:
 
 
 def only_certificates(pem: str) -> str:
-    """Return the certificates of a PEM text that can vouch for targets, and nothing else of it.
-
-    Raises ValueError that says what is wrong.
-    """
+    """Return only the certificates of a PEM text that can vouch for targets. Raises ValueError: what is wrong."""
     certificates = _read(pem)
     for certificate in certificates:
         _facts(certificate)
@@ -89,10 +86,7 @@ class CertificatePair:
 
 
 def read_pair(chain: str, key: str, now_ms: int) -> CertificatePair:
-    """Read a certificate that counts now, and its key.
-
-    Raises `BadCertificate`, `BadKey`: they say nothing of the key but what is wrong with it.
-    """
+    """Read a certificate that counts now, and its key. Raises `BadCertificate`, `BadKey`: neither shows the key."""
     try:
         certificates = _read(chain)
         facts = _facts(certificates[0])
@@ -126,10 +120,7 @@ class BadKey(ValueError):
 
 
 def show_certificate(context: ssl.SSLContext, chain: str, key: str) -> None:
-    """Let connections of the context show this certificate (PEM); raises OSError.
-
-    Python reads it from a file only: this one is in memory, and gone at once.
-    """
+    """Let a context show this certificate (PEM); raises OSError. Python reads files only: this one is in memory."""
     file = os.memfd_create("certificate", os.MFD_CLOEXEC)
     try:
         with open(file, "w", closefd=False) as text:

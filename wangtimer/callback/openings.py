@@ -76,10 +76,7 @@ class Openings:
         return self._ahead_of[app], self._ahead_of.total()
 
     def start(self, call: Call, flow: Flow, deadline_at: float, before: Reply | None = None) -> None:
-        """Begin to open a connection for a call, or go on with one that was begun ahead.
-
-        `before`: how it ended when it was sent already; its deadline is then that of its answer.
-        """
+        """Begin to open a connection for a call, or go on with one begun ahead. `before`: how it was sent before."""
         now, own_ms = self._clock.monotonic(), call.timeouts.connect_ms
         usual = min(deadline_at, now + self._connect_timeout_s)
         give_up_at = usual if own_ms is None else now + own_ms / 1_000

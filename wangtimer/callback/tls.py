@@ -69,10 +69,7 @@ class Tls:
         return TlsStream(connection, context, host.rstrip("."), known.session if known and is_good else None)
 
     def learn(self, stream: TlsStream, route: Route, now: float) -> None:
-        """Keep a connection's session for others of its route, now that an answer has come over it.
-
-        Only where handshakes of the route follow each other while a session counts.
-        """
+        """Keep an answered connection's session for its route, where handshakes follow while it counts."""
         before, latest = self._begun.get(route, _LONG_AGO)
         if not latest - before <= _SESSION_S:
             return

@@ -69,10 +69,7 @@ class BenchTimers:
             list(pool.map(self._delete, self._made))
 
     def make(self, moments: Sequence[int]) -> dict[int, int]:
-        """Make a one-shot for each moment (ms UTC); return the moments by timer id.
-
-        Raises `ClientError`.
-        """
+        """Make a one-shot for each moment (ms UTC); return the moments by timer id. Raises `ClientError`."""
         return dict(zip(self._pool.map(self._make_one, moments), moments, strict=True))
 
     def _make_one(self, moment: int) -> int:

@@ -73,10 +73,7 @@ class AppCalls(Calls):
         return answer.typed(Listed[FailingHostOfApp], "items")
 
     def enable_host(self, host: str, *, idempotency_key: str | None = None) -> None:
-        """Let the app's firings call a disabled host again; raises `ClientError` where it is not disabled.
-
-        The request has an Idempotency-Key: the given one, or a new one.
-        """
+        """Let the app's firings call a disabled host again; under this Idempotency-Key, or a new one."""
         self._post_once(f"{FAILING_HOSTS}:enable", {"host": host}, idempotency_key)
 
     # calendars

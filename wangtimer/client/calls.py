@@ -90,10 +90,7 @@ class Calls:
         idempotency_key: str | None = None,
         is_trial: bool = False,
     ) -> Answer:
-        """Post a request that must not act twice, with an Idempotency-Key: the given one, or a new one.
-
-        A trial, such as a preview or a dry run, changes nothing and needs no key.
-        """
+        """Post what must not act twice, under the given Idempotency-Key, or a new one; a trial needs none."""
         key = uuid4().hex if idempotency_key is None and not is_trial else idempotency_key
         return self._ask(Call("POST", path, body=body, header=keyed(key), is_trial=is_trial))
 

@@ -18,10 +18,7 @@ from typing import NotRequired, TypedDict
 
 
 class ClientError(Exception):
-    """The service did not carry out the request; with `was_in_doubt` it may have.
-
-    It is in doubt where a try got no answer, or an answer other than 4xx.
-    """
+    """The service did not carry out the request; with `was_in_doubt` (a try got no answer, or no 4xx) it may have."""
 
     was_in_doubt = False
 

@@ -52,10 +52,7 @@ class FiringCalls(Calls):
         return self._post(place, None, idempotency_key).typed(CancelledFiring, "id")
 
     def replay_firing(self, firing_id: str, *, idempotency_key: str | None = None) -> Replay:
-        """Attempt a failed or skipped firing once more, with the same id.
-
-        The request has an Idempotency-Key: the given one, or a new one.
-        """
+        """Attempt a failed or skipped firing once more, with its id; under this Idempotency-Key, or a new one."""
         return self._post_once(f"{place_of(FIRINGS, firing_id)}:replay", None, idempotency_key).counts(
             Replay, "replayed"
         )
@@ -206,7 +203,6 @@ class FiringCalls(Calls):
                 return
 
     def _replay(self, path: str, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
-        """Replay the firings or dead letters of this path."""
         answer = self._post_once(f"{path}:replay", body, idempotency_key, bool(body.get("dryRun")))
         return answer.counts(Replay, "replayed", "remaining")
 

@@ -25,10 +25,7 @@ APPS, OPERATOR_KEYS, HOST_LIMITS, PAUSES = "/v1/apps", "/v1/operator-keys", "/v1
 
 
 class OperatorCalls(Calls):
-    """Make, limit and disable apps; make, list and revoke keys; limit hosts; pause; read the audit.
-
-    Each method raises `ClientError`. They need an operator's key.
-    """
+    """Apps, their keys and limits, limits of hosts, pauses, the audit; by an operator's key. Raise `ClientError`."""
 
     # apps
 

@@ -85,7 +85,6 @@ def _moment(ms: int) -> datetime:
 
 
 def _number(named: Mapping[str, str], name: str) -> int | None:
-    """Return the number in one of our headers; None where it is not there."""
     text = named.get(f"{_OURS}{name}")
     return None if text is None else int(text)
 
@@ -123,10 +122,7 @@ class SeenFirings:
 
     @contextmanager
     def acting_on(self, firing_id: str) -> Iterator[bool]:
-        """Yield whether this firing is new. If the `with` block raises, it is new again for the next attempt.
-
-        Raises `StillActing` while another thread acts on it.
-        """
+        """Yield whether this firing is new; if the block raises, it is again. Raises `StillActing` in other threads."""
         is_new = self._begin(firing_id)
         try:
             yield is_new

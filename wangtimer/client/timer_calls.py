@@ -84,10 +84,7 @@ class TimerCalls(Calls):
     def disable_timer(
         self, which: Which, *, version: int | None = None, idempotency_key: str | None = None
     ) -> SwitchedOffTimer:
-        """Disable a timer: a moment more than `countsWithin` away no longer fires.
-
-        `stopped` of the answer says what becomes of the next moment.
-        """
+        """Disable a timer: moments over `countsWithin` away do not fire. `stopped` is what becomes of the next."""
         return self._switch(which, False, version, idempotency_key).typed(
             SwitchedOffTimer, "timer", "stopped"
         )
@@ -172,10 +169,7 @@ class TimerCalls(Calls):
     def change_timers_in_rounds(
         self, action: Action, *, dry_run: bool = False, **which: Unpack[ManyTimers]
     ) -> Iterator[ManyTimersOutcome]:
-        """Change all timers that match; yield the result of each round. `dry_run` only counts them.
-
-        Each round has its own Idempotency-Key.
-        """
+        """Change, or by `dry_run` count, all timers that match; yield each round's result. A round has its own key."""
         named = "ids" if "ids" in which else "keys"
         listed = list(which.get(named, ()))  # type: ignore[call-overload]
         for start in range(0, max(1, len(listed)), MOST_A_ROUND):

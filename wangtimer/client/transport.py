@@ -33,10 +33,7 @@ class Page(Listed[Row]):
 
 
 class Round(TypedDict):
-    """Counts of one round of work on many.
-
-    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
-    """
+    """Counts of one round. `wasInDoubt` (of the client): an earlier try got no answer, and is not counted here."""
 
     matched: int
     remaining: int
@@ -86,10 +83,7 @@ USER_AGENT = "wangtimer-client"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One operation; `bears_repeating`: a repeat has no further effect.
-
-    `is_trial`: it changes nothing although it is no GET, as a preview or a dry run.
-    """
+    """One operation; `bears_repeating`: a repeat has no further effect. `is_trial`: it changes nothing; no GET."""
 
     method: str
     path: str
@@ -246,13 +240,11 @@ def _was_never_sent(error: requests.RequestException) -> bool:
 
 
 def _reason(error: requests.RequestException) -> object:
-    """Return urllib3's reason."""
     cause = error.args[0] if error.args else None
     return getattr(cause, "reason", cause)
 
 
 def _why(error: requests.RequestException) -> str:
-    """Return a short reason for the missing answer."""
     if isinstance(error, requests.Timeout):
         return "it took too long"
     reason = _reason(error)

@@ -256,10 +256,7 @@ class LimitReached(WangTimerError):
 
 
 class TooFast(WangTimerError):
-    """An app asked for more than it may within a time; nothing of this request was done.
-
-    `retry_after_s` is when it may ask again, in whole seconds.
-    """
+    """An app asked for more than it may; nothing was done. It may ask again in `retry_after_s` whole seconds."""
 
     def __init__(self, of: Limited, reason: str, retry_after_s: int) -> None:
         super().__init__(f"{reason}; repeat it in {retry_after_s} s")

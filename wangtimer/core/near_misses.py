@@ -21,10 +21,7 @@ def near_miss(written: str, known: Iterable[str]) -> str | None:
 
 
 class Names:
-    """Known names, found by a text with one wrong letter: in microseconds, however many names there are.
-
-    A request may have a thousand unknown names in it.
-    """
+    """Known names, found by a text with one wrong letter: in microseconds, however many names there are."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self._by_letters: dict[str, str] = {}

@@ -10,10 +10,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
 def read_secret_keys(text: str) -> dict[str, bytes]:
-    """Return the keys by id, in their order. Lines that begin with # are left out.
-
-    Raises ValueError, which tells the place of a bad key and none of its characters.
-    """
+    """Return the keys by id, in order, without # lines. Raises ValueError, which shows no character of a key."""
     lines = [line.strip() for line in text.splitlines()]
     parts = [part.strip() for line in lines if not line.startswith("#") for part in line.split(",")]
     keys: dict[str, bytes] = {}

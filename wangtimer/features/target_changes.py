@@ -45,10 +45,7 @@ class TargetChanges:
         return TargetChange(target, is_made, counts_within_ms(self.copies.is_told(target), self.lead_ms))
 
     def remove(self, app: str, name: str, version: int | None = None) -> None:
-        """Delete a target that no timer names; errors as for `TargetStore.remove`.
-
-        If Redis is away, it keeps the copy, its secrets sealed: nobody asks for it.
-        """
+        """Delete a target as `TargetStore.remove`. While Redis is away it keeps the copy, which nobody asks for."""
         self.store.remove(app, name, int(self.clock.now_ms()), version)
         try:
             self.copies.drop((app, name))

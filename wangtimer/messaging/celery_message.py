@@ -1,7 +1,4 @@
-"""Tasks as Celery's own producers write them (protocol 2), so that users' workers run them as any other.
-
-https://docs.celeryq.dev/en/stable/internals/protocol.html
-"""
+"""Celery's message protocol 2: https://docs.celeryq.dev/en/stable/internals/protocol.html"""
 
 from functools import cache
 from typing import Any

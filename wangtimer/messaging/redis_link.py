@@ -99,7 +99,6 @@ class RedisLink:
         return _command_of(message)
 
     def _command(self, _message: Message, prepared: Any) -> _Command:
-        """Return the command to send now."""
         command: _Command = prepared
         return command
 
@@ -136,10 +135,7 @@ def _confirm(number: int, answer: Any) -> Confirm:
 
 
 def _code_and_text(error: Exception) -> tuple[str, str]:
-    """Return the first word of what Redis said, and the whole of it.
-
-    redis-py takes the word off the text where the error has a class of its own, and keeps it as `status_code`.
-    """
+    """Return the first word of what Redis said, and all of it: redis-py may keep the word as `status_code`."""
     text = str(error)
     code = getattr(error, "status_code", None)
     return (text.partition(" ")[0], text) if code is None else (code, f"{code} {text}")

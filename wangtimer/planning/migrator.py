@@ -246,10 +246,7 @@ class Migrator:
         self._leave_out([timer_id], left_out)
 
     def _plan_together(self, plans: list[Plan], left_out: set[int]) -> int:
-        """Commit plans as rows, then tell Redis; return how many timers moved on.
-
-        Timers that somebody else holds are left to the next pass: others wait behind them.
-        """
+        """Commit plans, tell Redis, return how many timers moved on. Held timers are left to the next pass."""
         firings = firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
         held, pending, locked = self.timers.commit_plans(plans, firings)
         left_out |= locked

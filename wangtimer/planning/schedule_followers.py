@@ -63,10 +63,7 @@ class RulesFollower:
         return self.store.version() in (None, own_rules().version)
 
     def sweep(self) -> None:
-        """Say by which rules timers are planned, and look at timers of changed ones, for `LONGEST_SWEEP_S`.
-
-        Raises `StoreAway`.
-        """
+        """Note the present rules, and follow changed ones for up to `LONGEST_SWEEP_S`. Raises `StoreAway`."""
         silence, self._silence = self._silence, None
         held, own, now = self.store.read(), own_rules(), int(self.clock.now_ms())
         if held is None:
@@ -244,10 +241,7 @@ class CalendarFollower:
         return self.registrar.replanned(timer, following(timer, calendar), now)
 
     def _one_by_one(self, upload: Upload, apart: list[Timer]) -> dict[int, str]:
-        """Edit timers with moments that came due unplanned: those are planned first, by the old days.
-
-        Return the timers that cannot follow, and why not.
-        """
+        """Edit timers with unplanned past moments, planning these first. Return those that cannot follow, and why."""
         refused: dict[int, str] = {}
         for timer in apart:
             try:

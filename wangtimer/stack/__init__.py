@@ -1,4 +1,1 @@
-"""Runs the service on one machine: keeps the Procfile's processes alive, and ends them together.
-
-The service itself never imports this package.
-"""
+"""Runs the service on one machine: the Procfile's processes, kept alive and ended together."""

@@ -81,10 +81,7 @@ class Child:
 
 
 def launch(spec: ChildSpec) -> Child:
-    """Start the process, its output appended to the log; call from the main thread (see above).
-
-    Raises `OSError` when the program cannot be run.
-    """
+    """Start the process, its output appended to the log; from the main thread (see above). Raises `OSError`."""
     spec.log.parent.mkdir(parents=True, exist_ok=True)
     if spec.ready_file is not None:
         spec.ready_file.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +107,6 @@ def _run(spec: ChildSpec, log: int) -> "subprocess.Popen[bytes]":
 
 
 def _be(spec: ChildSpec, module: str, parent: int) -> None:
-    """Be the child, in the fork."""
     dying_with(parent)()
     # `ps -o comm`, `top` and `pgrep` show it; the kernel keeps 15 bytes.
     _LIBC.prctl(_PR_SET_NAME, spec.name.encode(), 0, 0, 0)

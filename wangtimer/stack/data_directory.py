@@ -103,11 +103,7 @@ def known_directory(path: Path) -> DataDirectory:
 
 @contextlib.contextmanager
 def held_directory(path: Path) -> Iterator[HeldDirectory]:
-    """Make the directory when missing and hold it.
-
-    Raises `Conflict` naming directory and process when another instance holds it, `BadSetting` when it
-    cannot be made.
-    """
+    """Make and hold the directory. Raises `Conflict` naming another instance that holds it, `BadSetting`."""
     path = path.absolute()
     lock = _open_lock(path)
     try:

@@ -73,7 +73,6 @@ def _start_receiver(stack: EmbeddedStack, out: Path, stop: StopRequest) -> str:
 
 
 def _make_timers(stack: EmbeddedStack, target: str) -> tuple[EverySecond, Once]:
-    """Make both timers over the HTTP API."""
     began_at = time.time() * 1_000
     once_id = _make_timer(stack, "once", {"delay": f"{DELAY_MS}ms"}, target)
     once = Once(str(once_id), began_at, time.time() * 1_000, DELAY_MS)

@@ -13,10 +13,7 @@ _RANDOM = random.SystemRandom()
 
 
 def free_port() -> int:
-    """Return an even port of this machine; nothing listens on it nor on the next one, which is given to nobody else.
-
-    Raises `OSError` when a thousand are taken.
-    """
+    """Return an even port, free as the next one is, which nobody else gets. Raises `OSError` after a thousand."""
     for _ in range(1_000):
         port = _RANDOM.choice(PORTS)
         if all(map(_is_free, (port, port + 1))):

@@ -40,10 +40,7 @@ def procfile_path() -> Path:
 
 
 def read_commands(path: Path | None = None) -> dict[str, Command]:
-    """Read the commands by name, in the file's order.
-
-    Raises `BadSetting` naming the line that cannot be read.
-    """
+    """Read the commands by name, in the file's order. Raises `BadSetting` naming the line that cannot be read."""
     path = path or procfile_path()
     numbered_lines = enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
     commands = [

@@ -29,10 +29,7 @@ class StartError(WangTimerError):
 
 
 class StopRequest:
-    """Whether SIGINT or SIGTERM has come: the handler only notes it, loops look.
-
-    Used as a context: at its end the former handlers come back.
-    """
+    """Whether SIGINT or SIGTERM has come: loops look. A context: at its end the former handlers come back."""
 
     def __init__(self) -> None:
         self.has_come = False
@@ -79,10 +76,7 @@ class Supervisor:
         self._watched: dict[str, _Watched] = {}
 
     def start(self, spec: ChildSpec, stop_rank: int = 0) -> Child:
-        """Start a child; lower ranks are stopped first.
-
-        Raises `StartError` when its program cannot be run.
-        """
+        """Start a child; lower ranks are stopped first. Raises `StartError` when its program cannot be run."""
         try:
             child = launch(spec)
         except OSError as error:
@@ -95,10 +89,7 @@ class Supervisor:
         return {name: watched.child for name, watched in self._watched.items()}
 
     def all_ready(self) -> bool:
-        """Say whether every child runs and has announced itself.
-
-        Raises `StartError` with the last lines of a child that ended.
-        """
+        """Say whether every child runs and is ready. Raises `StartError` with the last lines of one that ended."""
         for child in self.children().values():
             if child.has_ended():
                 raise StartError(

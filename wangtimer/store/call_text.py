@@ -80,10 +80,7 @@ def shown_url(text: str) -> str | None:
 
 
 def beginnings_of_calls_to(host: str) -> Iterator[tuple[str, str]]:
-    """Yield how stored URLs of a host begin, in lower case, and which characters may then follow.
-
-    `host` is in lower case, with a port or without: then it is one of any port.
-    """
+    """Yield how stored URLs of a host begin (lower case), and what may follow. A `host` without a port: any port."""
     name, colon, port = host.rpartition(":")
     if not (colon and port.isdecimal()):
         name, port = host, ""

@@ -52,10 +52,7 @@ class HotStore:
         self._always_held_ms = always_held_ms
 
     def add(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
-        """Add the committed firings that Redis is to hold by now; the feeder adds the others in time.
-
-        Raises `StoreAway` after three tries.
-        """
+        """Add the committed firings that Redis is to hold by now. Raises `StoreAway` after three tries."""
         self.add_all(self.in_window(firings), is_repair)
 
     def in_window(self, firings: Sequence[Firing]) -> Sequence[Firing]:
@@ -72,10 +69,7 @@ class HotStore:
         return [firing for firing in firings if firing.due_at <= until]
 
     def expect_many(self) -> None:
-        """For a while, add only what Redis always holds: it is not known yet how many of the many to come will fit.
-
-        Raises `StoreAway` after three tries.
-        """
+        """Add only what Redis always holds for a while, as many are to come. Raises `StoreAway` after 3 tries."""
         self._retry(lambda: self._window.narrow(int(self._clock.now_ms())))
 
     def add_all(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
@@ -95,10 +89,7 @@ class HotStore:
         self._retry(lambda: self._lanes.enter(list(by_lane)))
 
     def raise_same(self, tallies: Mapping[Slice, Tally]) -> set[Slice]:
-        """Put the slices that match their tally onto the agenda; return the others, which lack firings.
-
-        Raises `StoreAway` after three tries.
-        """
+        """Put slices that match their tally onto the agenda; return the others. Raises `StoreAway` after 3 tries."""
         needs = self._retry(lambda: self._slices.needs_of_same(tallies))
         if needs:
             self._retry(lambda: self._agenda.add(list(needs.items())))

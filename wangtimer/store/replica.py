@@ -1,7 +1,4 @@
-"""Replicas: SQL is the truth, Redis has a copy of it, and each process knows what the copy says.
-
-So no firing asks for what operators and apps set.
-"""
+"""Replicas of what operators and apps set: SQL is the truth, Redis has a copy, which each process knows."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -27,9 +24,7 @@ MOST_TELLINGS = 5
 
 
 class ReplicaTexts:
-    """The texts of replicas in Redis, one key for each: writes one, and reads many by one command. Both raise
-    `StoreAway`.
-    """
+    """The texts of replicas in Redis, a key each: writes one, reads many at once. Both raise `StoreAway`."""
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection

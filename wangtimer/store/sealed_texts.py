@@ -37,10 +37,7 @@ def target_text(one: NamedTarget) -> str:
 def target_from(
     app: str, name: str, version: int, text: str, created_at: int = 0, updated_at: int = 0
 ) -> NamedTarget:
-    """Read back what `target_text` wrote.
-
-    Raises an error for a text that this version does not know: a later one may mean that calls are made otherwise.
-    """
+    """Read back what `target_text` wrote. Raises an error for what this version does not know."""
     fields: dict[str, Any] = orjson.loads(text)
     if unknown := fields.keys() - _TARGET_FIELDS:
         raise ValueError(f"this version does not know {', '.join(sorted(unknown))}")

@@ -129,10 +129,7 @@ class Stream:
         self.look_at(self.groups.join(consumer))
 
     async def leave(self, consumer: Consumer) -> None:
-        """Let others have what a consumer leaves.
-
-        What it had comes again at once, unless this process stops: then it goes on with that elsewhere.
-        """
+        """Let others have at once what a consumer leaves; where this process stops, the consumer goes on elsewhere."""
         had, unsent = self.groups.leave(consumer)
         returned = [] if self.is_stopping else await self._still_wanted(had)
         back = [*(entry.returned_once_more() for entry in returned), *unsent]

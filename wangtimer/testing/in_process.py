@@ -110,10 +110,7 @@ class WangTimer:
         return self._run_to(self._now_ms + span_ms(span, units))
 
     def advance_to(self, moment: datetime | str) -> list[MadeCall]:
-        """Let time pass up to a moment, as `advance` does. Without an offset it is a time in the zone.
-
-        Raises ValueError for a moment that is past.
-        """
+        """Let time pass up to a moment, without an offset one of the zone. Raises ValueError for a past one."""
         until = moment_ms(moment, self._zone)
         if until < self._now_ms:
             raise ValueError(f"{moment} is past: now is {self.now.isoformat()}, and time does not go back")

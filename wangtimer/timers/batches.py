@@ -78,10 +78,7 @@ class Batches:
         return made
 
     def enable(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
-        """Enable timers, as they were read; return by id how each stands, or why it was not enabled.
-
-        `as_read`: a timer that somebody changed since it was read is refused.
-        """
+        """Enable timers; return by id how each stands, or why not. `as_read`: one changed since is refused."""
         results: Results = {timer.id: timer for timer in timers if timer.definition.is_enabled}
         timers = [timer for timer in timers if timer.id not in results]
         now = int(self.clock.now_ms())

@@ -96,10 +96,7 @@ class Cancelled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OnDemand:
-    """Each demand is committed to SQL first; Redis then learns of it, or the sweep tells it later.
-
-    A firing due within `soon_ms` is armed at once.
-    """
+    """Commits demands to SQL; Redis learns of them then, or by the sweep. Due within `soon_ms`: armed at once."""
 
     demands: DemandStore
     timers: TimerStore
@@ -149,10 +146,7 @@ class OnDemand:
         return self._replay_members(app, wanted, rate, dry_run, {})
 
     def replay_matching(self, wanted: FiringFilter, rate: Rate, dry_run: bool = False) -> Replayed:
-        """Attempt the oldest `MOST_AT_ONCE` of these firings, which are one app's, once more.
-
-        Raises as `replay_these`.
-        """
+        """Attempt the oldest `MOST_AT_ONCE` of these firings of one app once more. Raises as `replay_these`."""
         assert wanted.app is not None, "a replay names its app"
         _refuse_late_start(rate, self._now())
         if dry_run:
@@ -165,10 +159,7 @@ class OnDemand:
     def replay_dead(
         self, app: str, letters: Sequence[DeadLetter], rate: Rate, dry_run: bool = False
     ) -> Replayed:
-        """Attempt these firings of an app, which have failed for good, anew, also where their rows are purged.
-
-        Raises as `replay_these`.
-        """
+        """Attempt an app's firings that failed for good anew, also where rows are purged. Raises as `replay_these`."""
         _refuse_late_start(rate, self._now())
         as_they_were = {letter.key: _as_it_was(letter) for letter in letters}
         return self._replay_members(
@@ -340,10 +331,7 @@ def _expanded(schedule: Schedule, since: int, until: int) -> list[int]:
 
 
 def _counted(schedule: Schedule, since: int, until: int) -> tuple[list[int], bool]:
-    """Return the first `MOST_COUNTED` moments in (since, until], and whether these are all.
-
-    Fewer, but at least one page, where the request may do no more work.
-    """
+    """Return the first `MOST_COUNTED` moments in (since, until], fewer by the budget; and whether these are all."""
     found: list[int] = []
     for page in _moment_pages(schedule, since, until, MOST_COUNTED):
         found += page

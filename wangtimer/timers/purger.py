@@ -182,10 +182,7 @@ APPS_AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class TotalCounter:
-    """Counts the timers of each app anew, now and then.
-
-    Two of them at once waste work, and harm nothing.
-    """
+    """Counts the timers of each app anew, now and then. Two of them at once waste work, and harm nothing."""
 
     counts: TotalCounts
     totals: AppTotals

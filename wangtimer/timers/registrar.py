@@ -160,19 +160,13 @@ class Registrar:
         )
 
     def disable(self, app: str, timer_id: int, version: int | None = None) -> Timer:
-        """Disable a timer: moments further away than `counts_within_ms` are not called.
-
-        Moments that came due and that nobody planned are planned first. Errors as above.
-        """
+        """Disable a timer: moments over `counts_within_ms` away are not called. Unplanned past ones are planned."""
         now = int(self.clock.now_ms())
         timer = self.timers.disable(app, timer_id, now, lambda read: self._plan_past(read, now), version)
         return self._told(timer, [], 0)
 
     def delete(self, app: str, timer_id: int, name: str | None = None, version: int | None = None) -> Timer:
-        """Delete a timer and free its name; its firings stay on record. If `name` is given, it must be the timer's.
-
-        Errors as above.
-        """
+        """Delete a timer, which must have this `name` if one is given, and free that; its firings stay on record."""
         now = int(self.clock.now_ms())
         timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now), name, version)
         return self._told(timer, [], 0)
@@ -257,10 +251,7 @@ class Registrar:
         return Revision(timer, past, firings, status)
 
     def first_plan(self, timer: Timer, now: int) -> Plan:
-        """Return the near part of a timer that is to be enabled.
-
-        Raises `Conflict` where it has no moment left, `Unplannable`.
-        """
+        """Return the first near part of a timer's plan. Raises `Conflict` where no moment is left, `Unplannable`."""
         with _telling_faults(timer):
             _refuse_finished(timer.definition.schedule, now)
             return self._plan_near(timer, now)

@@ -25,10 +25,7 @@ AHEAD_MS = 5_000
 
 @dataclass(slots=True)
 class _Fed:
-    """A lane that is being fed: the first moment to feed, how many more it may hold, the moment at which it was full.
-
-    Moments in ms UTC.
-    """
+    """A lane that is being fed: the first moment, how many more it may hold, when it was full; in ms UTC."""
 
     since_ms: int
     room: int

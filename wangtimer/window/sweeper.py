@@ -116,10 +116,7 @@ class Sweeper:
         return {member: text for member, text in page.items() if stay.get(member) != text}
 
     def _write(self, texts: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-        """Write parked outcomes together, or one by one where that fails.
-
-        Return those whose rows somebody else holds, and those that are refused.
-        """
+        """Write parked outcomes, one by one where that fails. Return those whose rows are held, and refused ones."""
         try:
             return self._write_together(texts), {}
         except StoreAway:

@@ -258,10 +258,7 @@ class Trigger:
         self._quietly(leave)
 
     def _pause_s(self, slice_: Slice, turn: Turn) -> float:
-        """Return the longest pause after which the next member can still be armed `lead_ms - turn_ms` ahead.
-
-        Long pauses fill chunks.
-        """
+        """Return the longest pause, which fills chunks, after which the next member is armed in time."""
         if self._is_past(slice_):
             return self.rule.turn_ms / 1_000
         now = self.clock.now_ms()

@@ -1,7 +1,4 @@
-"""The scope that each operation needs: every route of the API, and nothing else, stands here.
-
-A route that does not stand here keeps the API from starting.
-"""
+"""The scope that each operation needs. Every route of the API stands here, or the API does not start."""
 
 import re
 from collections.abc import Mapping

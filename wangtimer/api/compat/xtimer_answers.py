@@ -289,10 +289,7 @@ def stopped_data(stopped: StoppedMoment | None) -> StoppedData | None:
 
 
 def _preview(schedule: Schedule, now: int, count: int, asked: ScheduleFields) -> dict[str, Any]:
-    """Return the fields of a `Preview`: the next `count` moments after `now` (ms UTC), words and warnings.
-
-    `asked` is the request's schedule.
-    """
+    """Return the fields of a `Preview` of `count` moments after `now` (ms UTC); `asked` is the request's schedule."""
     found = preview_of(schedule, now, count)
     warnings = (*found.warnings, *warnings_of_moment(vars(asked).get("at"), asked.timezone))
     return {

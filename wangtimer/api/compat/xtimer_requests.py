@@ -323,10 +323,7 @@ class TimerKey(Given):
     name: Name | None = None
 
     def id_in(self, timers: TimerStore) -> int:
-        """Return the timer's id.
-
-        Raises `Refused` unless exactly one of id and name is given, `UnknownTimer` for a name the app does not have.
-        """
+        """Return the timer's id, given itself or by name. Raises `Refused` for both or neither, `UnknownTimer`."""
         if self.id is not None and self.name is not None:
             raise bad_value("name", "id and name are both given", "give one of them")
         if self.id is not None:

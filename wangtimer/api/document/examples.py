@@ -113,7 +113,6 @@ def _show_errors(
 
 
 def _codes_of(document: dict[str, Any], operation: dict[str, Any], status: str) -> Iterator[ErrorCode]:
-    """Yield the codes whose errors are examples of an operation."""
     if status == "400":
         yield from _refusals(document, operation)
         return

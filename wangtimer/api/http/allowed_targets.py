@@ -78,10 +78,7 @@ _MEND = "ask the operator, who sets up brokers (WANGTIMER_BROKERS_FILE)"
 
 
 def check_place(place: MessagePlace, app: str) -> None:
-    """Raise `Refused` where this app may send no messages; a broker of others is as unknown as none.
-
-    A file of timers is checked without a deployment, and so without its brokers.
-    """
+    """Raise `Refused` where this app may send no messages: to an unknown broker, or one of others."""
     if not has_app_context():
         return
     if place.kind is PlaceKind.CONSUMERS:

@@ -45,10 +45,7 @@ class Earning(Protocol):
 
 
 def earn_time(environment: Mapping[str, Any]) -> None:
-    """Let the answer to a request take longer than `BEHIND_S`.
-
-    Only for answers whose number at once is limited (`AtOnce`): each of them may hold a thread for hours.
-    """
+    """Let an answer take over `BEHIND_S`: only where `AtOnce` limits such answers, each of which holds a thread."""
     connection = cast("Earning | None", environment.get(SOCKET))
     if connection is not None:
         connection.earn_time()

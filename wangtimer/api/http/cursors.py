@@ -43,10 +43,7 @@ def write(order: str, value: int | str, row_id: int) -> str:
 def after(
     order: str, found: Sequence[Row], limit: int, place_of: Callable[[Row], tuple[int | str, int]]
 ) -> str | None:
-    """Return the cursor behind the last row of a page; None where none of `found`, one too many, is left.
-
-    `place_of` returns the value and the id of a row.
-    """
+    """Return the cursor behind the last row of a page; None: no further row. `place_of`: the value and id of a row."""
     return write(order, *place_of(found[limit - 1])) if len(found) > limit else None
 
 

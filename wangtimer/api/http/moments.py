@@ -32,10 +32,7 @@ def read_range(since: Any, until: Any) -> tuple[int | None, int | None]:
 
 
 def read_moment_field(given: Any, field: str, timezone: str | None = None) -> int:
-    """Return a moment in ms UTC; raises `Refused`, naming the field.
-
-    Text without an offset is by the clocks of `timezone`; "": the request might have named one, and does not.
-    """
+    """Return a moment in ms UTC; raises `Refused`. Without an offset it is of `timezone`; "": the request has none."""
     if isinstance(given, str):
         return _within_range(_read_text(given, field, timezone), field)
     if not isinstance(given, int) or isinstance(given, bool):

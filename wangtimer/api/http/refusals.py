@@ -43,10 +43,7 @@ OUR_WORDS: Mapping[str, str] = by_word(
 
 
 def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> tuple[str, str | None]:
-    """Return advice about a field that a model does not have, and the field that was meant, or None.
-
-    `path` leads to the field, from the model of the whole request.
-    """
+    """Return advice about an unknown field, and the field meant, or None. `path` leads to it from `model`."""
     inner = _model_of(model, path)
     there_are = f"there are {', '.join(name for name, _ in _fields(inner))}"
     if advice := _elsewhere(inner, str(path[-1])):
@@ -292,7 +289,6 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
 
 
 def _no_value(found: ErrorDetails, model: type[BaseModel], field: str) -> AsWritten:
-    """Return the refusal of what is none of a field's values."""
     given, expected = found["input"], found["ctx"]["expected"]
     if not isinstance(given, str):
         return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", f"write text: {expected}")

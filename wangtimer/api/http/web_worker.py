@@ -66,10 +66,7 @@ class SlowReader(TimeoutError):
 
 
 class PatientSocket(socket):
-    """Reads until a moment. Neither silence nor a slow drip of bytes holds it longer.
-
-    Sends at the pace of `AnswerPace` or faster.
-    """
+    """Reads until a moment, however slowly bytes come. Sends at the pace of `AnswerPace` or faster."""
 
     _until = 0.0
     _reads_head = True
@@ -87,10 +84,7 @@ class PatientSocket(socket):
     _pace = AnswerPace()
 
     def has_head(self) -> bool:
-        """Take what has arrived without waiting for more; tell whether a thread is to read it.
-
-        It is where a head is whole or too long, and where the connection has ended.
-        """
+        """Take what has arrived without a wait; tell whether a thread is to read it: a head, or the end."""
         if _END_OF_HEAD in self._early:
             return True
         try:
@@ -173,10 +167,7 @@ class PatientSocket(socket):
             raise BrokenBody from None
 
     def hold_head(self) -> None:
-        """Hold back what is sent next, the head of an answer, so that it goes out together with the body's beginning.
-
-        An answer may have no body, so `send_held` must follow.
-        """
+        """Hold back the head of an answer, so that it goes out with the body's beginning, or by `send_held`."""
         self._holds_head = True
 
     def send_held(self) -> None:
@@ -327,10 +318,7 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
 
 
 def _ends_connection(req: Any, client_wants: Callable[[], bool]) -> bool:
-    """Tell whether the connection ends with the answer: the client wants it, or not all of the body was read.
-
-    gunicorn asks before it writes the answer's head.
-    """
+    """Tell, before the answer's head, whether the client, or a body that was not read, ends the connection."""
     reader = req.body.reader
     is_read = reader.parser is None if isinstance(reader, ChunkedReader) else reader.length == 0
     return not is_read or client_wants()

@@ -31,10 +31,7 @@ READ_WITHIN_S = 5.0
 
 
 def add_metrics(app: OpenAPI, wiring: Callable[[], Wiring]) -> None:
-    """Serve `GET /metrics`. The figures come from the stores, so any API process answers for all.
-
-    Figures that cannot be read within `READ_WITHIN_S` are left out.
-    """
+    """Serve `GET /metrics`; any API process answers for all. Figures not read within `READ_WITHIN_S` are left out."""
     last_tick = LastTick(wiring)
     sources = {
         "wangtimer_sql_up": Probe(lambda: _of_sql(wiring())),

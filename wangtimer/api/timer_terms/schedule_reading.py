@@ -83,10 +83,7 @@ def schedule_of(
 def edited_schedule(
     asked: Mapping[str, Any], timer: Timer, now: int, find_calendar: FindCalendar
 ) -> AskedSchedule:
-    """Return the schedule of an edited timer: a field that is absent stays, null removes it.
-
-    A schedule that does not change may have run out. Raises as `schedule_of`.
-    """
+    """Return an edited timer's schedule: absent fields stay, null removes one. Raises as `schedule_of`."""
     if not asked:
         return AskedSchedule(timer.definition.schedule, timer.ending)
     rule = _changed_rule(asked, rule_of(timer.definition.schedule), now)
@@ -96,10 +93,7 @@ def edited_schedule(
 def replaced_schedule(
     asked: Mapping[str, Any], timer: Timer, now: int, find_calendar: FindCalendar
 ) -> AskedSchedule:
-    """Return the schedule that replaces a timer's.
-
-    A schedule that does not change may have run out. Raises as `schedule_of`.
-    """
+    """Return the schedule that replaces a timer's; an unchanged one may have run out. Raises as `schedule_of`."""
     rule = _new_rule(asked, rule_of(timer.definition.schedule), now)
     read = _read(asked, rule, None, now, find_calendar)
     return _changed(timer, replace(read, schedule=_spread_for(timer.id, read.schedule)), asked, now)
@@ -186,7 +180,6 @@ def _changed_rule(asked: Mapping[str, Any], was: Rule, now: int) -> Rule:
 
 
 def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of the schedule that are given and not null."""
     return {name: asked[name] for name in _FIELDS if asked.get(name) is not None}
 
 

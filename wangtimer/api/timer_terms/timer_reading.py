@@ -238,10 +238,7 @@ def edited_timer(asked: AskedChange, timer: Timer, now: int, find: FindCalendar,
 
 
 def replaced_timer(asked: AskedTimer, timer: Timer, now: int, find: FindCalendar, seals: Seals) -> Timer:
-    """Return the timer with all its terms replaced, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`.
-
-    `***` stands for the secret that the timer has there.
-    """
+    """Return the timer with all terms replaced, `***` its secret. Raises `InvalidInput`, `UnopenedSecrets`."""
     schedule = replaced_schedule(asked.schedule, timer, now, find)
     was = timer.definition
     _check_way_out(asked.call, was.app)

@@ -153,7 +153,6 @@ def _hosts(wiring: Wiring, app: str | None = None) -> list[tuple[FailingHost, di
 
 
 def _fields(host: FailingHost, disabled: DisabledHost | None) -> dict[str, Any]:
-    """Return the fields of a `ShownFailingHost` that a host has in another form."""
     return {
         "host": shown_host(host.origin),
         "last_failed_at": host.failed_at,

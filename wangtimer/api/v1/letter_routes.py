@@ -132,7 +132,6 @@ _OF_STATUS = re.compile("http_[1-9][0-9]{2}", re.ASCII)
 
 
 def _known_reason(given: str) -> str:
-    """Return a reason; raises `Refused` for what is none."""
     if given in REASONS or _OF_STATUS.fullmatch(given):
         return given
     words = ", ".join(REASONS)

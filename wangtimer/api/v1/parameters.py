@@ -183,10 +183,7 @@ def host_port(text: str) -> str | None:
 
 
 def host_at_any_port(text: str, field: str) -> str:
-    """Return a host and port as answers show them, `*` for a port that is not given; a broker's name as it is.
-
-    Raises `Refused` where it is none.
-    """
+    """Return a host and port as answers show them, `*` for no port; a broker's name as it is. Raises `Refused`."""
     if text.startswith(broker_host("")):
         return text
     name, _, port = text.rpartition(":")

@@ -146,7 +146,6 @@ def _content(routes: APIBlueprint, model: type[BaseModel], media_type: str) -> d
 # Cached, as each operation needs the schema of problems five times.
 @cache
 def _schemas_of(model: type[BaseModel]) -> tuple[str, dict[str, Schema]]:
-    """Return a model's name in the document, and the schemas it needs."""
     schema = get_model_schema(model, mode="serialization")
     name = normalize_name(schema.get("title") or model.__name__)
     inner = {normalize_name(model_name): value for model_name, value in schema.pop("$defs", {}).items()}

@@ -286,7 +286,6 @@ def shown_change(changed: TargetChange) -> ShownTargetChange:
 
 
 def _fields(target: NamedTarget) -> dict[str, Any]:
-    """Return the fields that a target has in another form."""
     fields = call_fields(target.call, target.timeouts, target.form)
     if is_message_url(target.call.url):
         fields |= {"url": None, "method": None, **place_fields(place_from(target.call.url))}

@@ -150,10 +150,7 @@ def _write_whole(url: str, file: Path) -> None:
 
 
 def _restore_directory(directory: DataDirectory, file: Path) -> bool:
-    """Load a dump beside the database, then put it in its place; Valkey is filled again at the start.
-
-    Return whether a database was there, which is set aside.
-    """
+    """Load a dump in the database's place; tell whether one was there, which is set aside."""
     present, coming = directory.path / "wangtimer.db", directory.path / "wangtimer-coming.db"
     set_aside = directory.path / SET_ASIDE
     if set_aside.exists():

@@ -119,7 +119,6 @@ class Sealed:
 def _seal_everything(
     settings: Settings, database: Database, redis: RedisConnection, seals: Seals
 ) -> tuple[Sealed, Sealed, Sealed, Sealed, Sealed]:
-    """Seal the secrets of timers, targets, signing, certificates and alert rules."""
     keys, clock = Keys(settings.key_prefix), RedisClock(redis)
     copies = MarkedCopies(redis, keys)
     definitions = DefinitionStore(redis, keys, clock, 3 * settings.step_s, BadTimers())

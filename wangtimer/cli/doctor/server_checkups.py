@@ -158,10 +158,7 @@ def _schema(sql: Connection) -> Iterator[Finding]:
 
 
 def check_redis(url: str, part: Part, setting: str, planned_mb: int = 0) -> Iterator[Finding]:
-    """Yield the findings about the Redis at the URL of `setting`; nothing is written.
-
-    `planned_mb` is what settings let it take, beside definitions.
-    """
+    """Yield findings about the Redis of `setting`, only by reading. `planned_mb`: its bound, beside definitions."""
     connection = RedisConnection(url)
     try:
         info: Info = connection.command(lambda client: client.info())

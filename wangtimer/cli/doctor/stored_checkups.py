@@ -116,10 +116,7 @@ def of_pauses(store: PauseStore) -> Iterator[Finding]:
 
 
 def of_calendars(store: CalendarStore, today: date) -> Iterator[Finding]:
-    """Yield a warning for each calendar of enabled timers whose days end within 60 days; raises `StoreAway`.
-
-    A built-in calendar is told once, however many apps name it.
-    """
+    """Yield a warning for each calendar of enabled timers that ends within 60 days, a built-in one once."""
     seen: set[str] = set()
     found = 0
     for app, name in _named(store):

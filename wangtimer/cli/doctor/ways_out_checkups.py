@@ -93,10 +93,7 @@ def check_mail(settings: Settings) -> Iterator[Finding]:
 
 
 def check_named_brokers(settings: Settings, *, is_way_out: bool) -> Iterator[Finding]:
-    """Yield for each whether it takes us; nothing is sent.
-
-    `is_way_out`: messages leave from here. Elsewhere a broker may well be out of reach.
-    """
+    """Yield for each whether it takes us; nothing is sent. `is_way_out`: messages leave from this host."""
     try:
         brokers = settings.named_brokers
         rules = egress_rules_of(settings, found_servers(named_servers(settings))) if brokers else None

@@ -206,7 +206,6 @@ def _by_app(apps: dict[str, int]) -> str:
 
 
 def _show_firing(firing: Firing | FiringHistory) -> None:
-    """Print a whole firing, with its attempts if it has them."""
     show_pairs(
         {
             "firing": firing["id"],
@@ -254,7 +253,6 @@ def _show_request(request: SentRequest | None) -> None:
 
 
 def _calls(firing: Firing) -> str:
-    """Return what its timer calls."""
     target = firing.get("target")
     return f"through {target}" if target else firing.get("url") or ""
 

@@ -127,7 +127,6 @@ def backfill(
 
 
 def _spread_of(per_second: int | None) -> Spread:
-    """Return the given rate as the client's argument."""
     return {} if per_second is None else {"perSecond": per_second}
 
 

@@ -45,17 +45,12 @@ FEWEST_OF_RANGE = 3
 
 @dataclass(frozen=True, slots=True)
 class _BeatEntries:
-    """The entries of a beat, and the zone of their times."""
-
     entries: Mapping[str, Any]
     zone: str
 
 
 def read_celery_module(source: str, zone: str | None, now: int) -> list[Found]:
-    """Return the entries of a module: `package.module`, `package.module:app` or a file. The module is run.
-
-    `zone` replaces the module's own zone. Raises `BadSource`.
-    """
+    """Run a module (`package.module`, `package.module:app`, a file); return its entries. Raises `BadSource`."""
     beat = _beat_of(source, zone)
     key_of = numbering()
     return [
@@ -219,7 +214,6 @@ def _moments(schedule: Any, beat: _BeatClock, last: datetime, count: int) -> lis
 
 
 def _cron_of(schedule: Any) -> str:
-    """Return a crontab as an expression of the unix dialect; raises `NotTaken`."""
     of_month, of_week = schedule.day_of_month, schedule.day_of_week
     day, weekday = _field(of_month, 1, DAYS_OF_MONTH), _field(of_week, 0, DAYS_OF_WEEK - 1)
     if day != "*" and weekday != "*":
@@ -241,7 +235,6 @@ def _weeks_of_month(of_month: Collection[int], of_week: Collection[int]) -> str:
 
 
 def _field(values: Collection[int], low: int, high: int) -> str:
-    """Return values as a field of a cron expression."""
     found = sorted(values)
     if len(found) == high - low + 1:
         return "*"

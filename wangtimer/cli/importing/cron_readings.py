@@ -42,7 +42,6 @@ class _Dialect(NamedTuple):
     sunday: int
 
     def number(self, name: str, part: str, text: str) -> int:
-        """Return the number of a field that is written as digits, or as the name of a month or weekday."""
         names = {"month": (MONTHS, 1), "day of week": (WEEKDAYS, self.sunday)}
         named, first = names.get(name, ((), 0))
         word, (low, high) = text.upper(), self.bounds[name]

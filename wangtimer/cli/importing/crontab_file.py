@@ -31,8 +31,6 @@ _PERCENT = re.compile(r"(?<!\\)%")
 
 @dataclass(slots=True)
 class _Reading:
-    """The state of reading a file: the variables in force."""
-
     file: str
     is_system: bool
     daemon: ZoneInfo | None
@@ -42,8 +40,6 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line that says when to run what."""
-
     when: str
     user: str | None
     command: str

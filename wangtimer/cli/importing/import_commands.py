@@ -240,7 +240,6 @@ def celery_beat(source: str, now: int, timezone: ZoneInfo | None) -> list[Found]
 
 
 def _finish(source: str, outcomes: list[Any], now: int, out: Path | None) -> None:
-    """Write the file of timers, and report."""
     from wangtimer.cli.importing.imported import show_report, timers_file
 
     text = timers_file(source, outcomes, now)
@@ -258,7 +257,6 @@ def _finish(source: str, outcomes: list[Any], now: int, out: Path | None) -> Non
 
 
 def _mapping(arguments: dict[str, Any]) -> TargetMapping:
-    """Take what says what is called out of a command's arguments."""
     url, targets, method, headers = (
         arguments.pop(name) for name in ("target_url", "targets", "method", "headers")
     )

@@ -208,10 +208,7 @@ def _notes(row: Row, job: Row) -> list[str]:
 
 
 def _data(row: Row, job: Row) -> tuple[dict[str, str], list[str]]:
-    """Return the data of job and trigger that are text properties, and notes on data that are not.
-
-    For the same name the trigger's value wins.
-    """
+    """Return the text properties of trigger and job, the trigger's first, and notes on other data."""
     data: dict[str, str] = {}
     unread = False
     for holder in (job, row):

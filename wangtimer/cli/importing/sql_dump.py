@@ -114,8 +114,6 @@ def _dialect_of(text: str) -> _Dialect:
 
 
 class _Reading:
-    """The state of reading a dump."""
-
     def __init__(self, text: str, wanted: frozenset[str]) -> None:
         self._text, self._wanted, self._dialect = text, wanted, _dialect_of(text)
         self._columns: dict[str, list[str]] = {}
@@ -126,7 +124,6 @@ class _Reading:
         self._owner: tuple[str, str] | None = None
 
     def read(self) -> None:
-        """Read all statements."""
         at, is_in_routine = 0, False
         while (at := _end_of(_SPACE, self._text, at)) < len(self._text):
             if is_in_routine:

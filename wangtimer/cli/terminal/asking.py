@@ -218,10 +218,7 @@ _ADDED = frozenset({"done", "failed", "stopped", "replayed", "discarded", "notRe
 
 
 def carry_out_rounds(name: str, counted: Whole, rounds: Iterable[Whole]) -> Whole:
-    """Return the sum of all rounds; `counted` is what a dry run counted. A failure between rounds is printed.
-
-    Raises `ClientError` where nothing is known to be done.
-    """
+    """Return the sum of all rounds; `counted`: of a dry run. Raises `ClientError` where nothing is known to be done."""
     whole = cast(Whole, {**counted, "wasInDoubt": False})
     with progress() as bar:
         task = bar.add_task(name, total=counted["matched"])

@@ -135,10 +135,7 @@ limited = click.option(
 
 
 def first_of(rows: Callable[[int | None], Iterable[Row]], limit: int) -> list[Row]:
-    """Return the first `limit` rows, all if it is 0; on stderr, say where there are more.
-
-    `rows` returns at most so many as it is given, all for None.
-    """
+    """Return the first `limit` rows, all if it is 0; stderr says where there are more. `rows` takes a most, or None."""
     found = list(rows(limit + 1 if limit else None))
     if limit and len(found) > limit:
         click.echo(f"there are more than these {limit}: --limit 0 lists all", err=True)

@@ -65,10 +65,7 @@ def filter_of(options: dict[str, Any]) -> Any:
 
 
 def call_of(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of a call out of all options, and return what was given of the call in v1's form.
-
-    Raises a usage error for a bad header or an unreadable file.
-    """
+    """Take a call's options out of all; return what they give, as v1 has it. Raises a usage error."""
     url, body, headers = (options.pop(name) for name in ("url_to_call", "body", "headers"))
     dropped = options.pop("dropped", ())
     changes: dict[str, Any] = {}

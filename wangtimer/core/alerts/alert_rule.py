@@ -209,10 +209,7 @@ _Place = tuple[str, str]
 
 
 class AlertMarks:
-    """Marks outcomes that the judge of alerts is to see.
-
-    Quick, from any thread. `alerted` returns who has rules of alerts.
-    """
+    """Marks outcomes that the judge of alerts is to see; quick, from any thread. `alerted`: who has rules."""
 
     def __init__(self, alerted: Callable[[], AlertedApps], clock: Clock) -> None:
         self.alerted = alerted

@@ -120,10 +120,7 @@ class Cron:
         return _is_moment(self, moment_ms)
 
     def next_day(self, day: int, stretch: Stretch) -> int | None:
-        """Return the first day from `day` on that may have a moment within the stretch; None if none is to come.
-
-        Days are those of the wall clock, counted from 1970-01-01.
-        """
+        """Return the first day from `day` (wall clock, from 1970-01-01) that may have a moment; None: none to come."""
         if day == stretch.day_after_lost_evening and self.meaning.is_fixed:
             return day
         return self._next_match(day)

@@ -71,10 +71,7 @@ def field_count(expression: str) -> int:
 
 
 def field_texts(expression: str, dialect: CronDialect = CronDialect.UNIX) -> dict[str, str]:
-    """Return the fields of an expression as they are written, by name, with macros expanded.
-
-    InvalidSchedule if the dialect has no expressions of so many fields.
-    """
+    """Return an expression's fields by name, macros expanded. InvalidSchedule for another number of fields."""
     longest = MAX_LENGTH if dialect is CronDialect.UNIX else MAX_LENGTH - len(f"{dialect} ")
     if len(expression) > longest:
         raise InvalidSchedule(

@@ -118,7 +118,6 @@ def _values_or_all(name: str, text: str) -> tuple[int, ...]:
 # Thousands of expressions share their fields.
 @lru_cache(maxsize=4_096)
 def _values(name: str, text: str) -> tuple[int, ...]:
-    """Return the values of a field, ascending."""
     return tuple(sorted({value for part in text.split(",") for value in _part_values(name, part)}))
 
 
@@ -152,7 +151,6 @@ def _part_values(name: str, part: str) -> list[int]:
 
 
 def _within(name: str, part: str, text: str) -> int:
-    """Return the number that a value of the field means."""
     value = NUMBERS.get(name, {}).get(text, -1) if text.isalpha() else int(text) if text.isdecimal() else -1
     low, high = BOUNDS[name]
     if not low <= value <= high:

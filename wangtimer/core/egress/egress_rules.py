@@ -74,10 +74,7 @@ class EgressRules:
     is_https_only: bool = False
 
     def of_app(self, own: AppEgress) -> "EgressRules":
-        """Return the rules of an app that has its own beside these.
-
-        Items that cannot be read, as a later version may write them, allow nothing.
-        """
+        """Return the rules of an app that has its own beside these. Items that cannot be read allow nothing."""
         return replace(
             self,
             allowed=self.allowed + _readable(own.allow),
@@ -224,7 +221,6 @@ def _is_network(what: str) -> bool:
 
 
 def _name(text: str, what: str) -> str:
-    """Read a name or a pattern of names."""
     name = _bare(what)
     try:
         name = name if name.isascii() else name.encode("idna").decode()

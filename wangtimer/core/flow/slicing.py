@@ -80,10 +80,7 @@ class SharedLane:
 
     @classmethod
     def of_way(cls, app: str, host: str, part: str = "") -> "SharedLane":
-        """Return the lane of an app's calls to a part of a host, which fails them or has no place for more.
-
-        Without a part: of those to all parts that have no lane of their own.
-        """
+        """Return the lane of an app's calls to a part of a host that needs its own, or of those to all other parts."""
         return cls._of_both("host", app, f"{host}{part}")
 
     @classmethod

@@ -100,10 +100,7 @@ class NamedBroker:
         return BrokerKind.RABBITMQ if self.scheme in AMQP_SCHEMES else BrokerKind.OTHER
 
     def rights_of(self, app: str) -> list[BrokerRight]:
-        """Return what the app may send, without patterns that mean nothing here; none: it may send nothing.
-
-        A message has to fit one of them as a whole.
-        """
+        """Return the app's rights: a message has to fit one as a whole. Meaningless patterns are left out."""
         places = [_OF_KIND[kind] for kind in PlaceKind if kind in _kinds_of(self.scheme)]
         has_queues_only = self.kind is BrokerKind.OTHER
         rights = (right for right in self.rights if right.concerns(app))
@@ -115,10 +112,7 @@ class NamedBroker:
         return any(right.concerns(app) for right in self.rights)
 
     def why_not(self, app: str, place: MessagePlace, task: str = "") -> str:
-        """Return why this app may not send there; "" if it may.
-
-        It does not say what others may send. Each app has its own groups of consumers.
-        """
+        """Return why this app may not send there, not what others may; "": it may. Apps have own consumer groups."""
         if self.name == CONSUMERS_BROKER and place.kind is PlaceKind.CONSUMERS:
             return ""
         kinds = _kinds_of(self.scheme)
@@ -148,10 +142,7 @@ def _kinds_of(scheme: str) -> frozenset[PlaceKind]:
 
 
 def read_brokers(text: str) -> dict[str, NamedBroker]:
-    """Read the operator's file (TOML): a `[[broker]]` each, with `[[broker.allow]]`; raises ValueError.
-
-    No error shows a URL.
-    """
+    """Read the operator's file (TOML) of `[[broker]]` and `[[broker.allow]]`. Raises ValueError, which shows no URL."""
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -82,10 +82,7 @@ class Calendar:
 # and then a search costs the same however many days are closed.
 @lru_cache(maxsize=256)
 def _reopenings(calendar: Calendar) -> tuple[dict[int, int], list[int]]:
-    """Return for each of `days` the next open day with the same weekday, and all working days, ascending.
-
-    All as ordinals.
-    """
+    """Return the next open day of the same weekday for each of `days`, and all working days, as ordinals."""
     reopens: dict[int, int] = {}
     for day in sorted((one.toordinal() for one in calendar.days - calendar.working), reverse=True):
         reopens[day] = reopens.get(day + 7, day + 7)

@@ -58,10 +58,7 @@ class Every:
         return moment_ms >= self.anchor_ms and (moment_ms - self.anchor_ms) % self.interval_ms == 0
 
     def next_day(self, day: int, stretch: Stretch) -> int | None:
-        """Return the first day from `day` on that has a moment, by the offset of the stretch; None if none is to come.
-
-        Days are those of the wall clock, counted from 1970-01-01.
-        """
+        """Return the first day from `day` (by the stretch's offset, from 1970-01-01) with a moment; None: none."""
         return day_of_first(self, day, stretch)
 
     def anchored_at(self, moment_ms: int) -> Self:

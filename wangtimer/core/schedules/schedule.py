@@ -149,10 +149,7 @@ class Bounded:
         return last
 
     def place_in(self, other: "Bounded", moment_ms: int) -> int | None:
-        """Return where `other` puts the rule's moment that this schedule puts at `moment_ms`; None if it has none.
-
-        Both have the same rule.
-        """
+        """Return where `other`, of the same rule, puts the moment that is at `moment_ms` here; None: nowhere."""
         own = moment_ms
         if self.spread is not None:
             places = self._put_off(self.spread, moment_ms - 1, moment_ms, 1)
@@ -162,7 +159,6 @@ class Bounded:
         return own if other.spread is None else other.spread.put_off(own, other.rule.first_after(own))
 
     def _all_moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
-        """Return the moments, cancelled or not."""
         if self.spread is None:
             return self._own_moments(after_ms, until_ms, limit)
         found: list[int] = []

@@ -26,10 +26,7 @@ _SCALE = 1_000_000_000
 
 
 def read_duration(text: str) -> int:
-    """Return the span in ms, rounded up; raises ValueError for text that is not a span.
-
-    The client's `read_span` reads the same.
-    """
+    """Return the span in ms, rounded up; raises ValueError for other text. As the client's `read_span`."""
     if _SHORT.fullmatch(text):
         parts = _SHORT_PART.findall(text)
     elif _ISO.fullmatch(text):

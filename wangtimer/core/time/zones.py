@@ -131,5 +131,4 @@ def _first_second_after(name: str, sample: int, before_s: int) -> int:
 
 
 def _start_of(year: int) -> int:
-    """Return the first second of the UTC year `year`."""
     return (date(year, 1, 1) - date(1970, 1, 1)).days * DAY_S

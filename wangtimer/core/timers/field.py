@@ -45,10 +45,7 @@ class TimerField(Generic[Value]):
     in_definition: bool = False
 
     def read(self, given: Mapping[str, Any], was: Value) -> Value:
-        """Return the value that is asked for; if none is `given` it stays as it `was`; null gives the default.
-
-        Raises `InvalidInput`.
-        """
+        """Return the value asked for: as it `was` if none is `given`; null: the default. Raises `InvalidInput`."""
         if self.name not in given:
             return was
         asked: Value | None = given[self.name]

@@ -102,10 +102,7 @@ def form_through(target: NamedTarget | None, own: Definition) -> CallForm:
 
 
 def refuse_misfit(target: NamedTarget, own: Definition, why_no_task: WhyNoTask) -> None:
-    """Raise `InvalidInput` where what a timer gives itself does not fit its target.
-
-    A sealed body is not read: where it is no task, or not an allowed one, the firing fails.
-    """
+    """Raise `InvalidInput` where a timer's own terms do not fit its target; a sealed body is not read."""
     base, given = target.call, own.notify
     if not is_message_url(base.url):
         return
@@ -131,10 +128,7 @@ def refuse_misfit(target: NamedTarget, own: Definition, why_no_task: WhyNoTask) 
 
 
 def refuse_without_answer(url: str, timeouts: Timeouts, form: CallForm) -> None:
-    """Raise `InvalidInput` for what only an answer over HTTP gives a meaning, where messages are sent.
-
-    Consumers with a fallback may be called over HTTP.
-    """
+    """Raise `InvalidInput` for what needs an answer over HTTP, where messages are sent without a fallback."""
     if not is_message_url(url) or place_from(url).fallback:
         return
     for field, timeout_ms in (
@@ -162,10 +156,7 @@ def refuse_headers_that_route(url: str, headers: tuple[tuple[str, str], ...]) ->
 
 
 def url_behind(url: str, path: str) -> str:
-    """Return the URL with a timer's path, and query, behind its own; scheme, host and port are always the URL's.
-
-    `path` begins with `/` or `?`, or is empty (`why_not_behind`).
-    """
+    """Return the URL with a timer's `path` ("" or from `/` or `?` on, see `why_not_behind`) behind its own."""
     front, _, query = url.partition("#")[0].partition("?")
     own_path, _, own_query = path.partition("?")
     if own_path:

@@ -122,7 +122,6 @@ def refuse_bad_placeholders(call: Notify, *, may_have_seq: bool = True) -> None:
 
 
 def _place(call: Notify) -> str:
-    """Return the field of a call's URL."""
     return "target.path" if call.target else f"{_CALL}.url"
 
 

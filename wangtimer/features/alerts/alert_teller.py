@@ -52,10 +52,7 @@ MAIL_BYTES = 20_000
 
 
 class MessageEnd(NamedTuple):
-    """What came of a message. `error` "": it was taken, but not for those that `refused` names.
-
-    `is_final`: another attempt would end like this one.
-    """
+    """What came of a message. `error` "": taken, but not for `refused`. `is_final`: another attempt is no use."""
 
     one: TakenMessage
     error: str = ""

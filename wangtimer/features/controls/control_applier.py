@@ -115,10 +115,7 @@ class ControlApplier:
         return self.clock.monotonic() >= self._ends_at
 
     def _apply_all(self) -> None:
-        """Do a page of each kind in turn, until nothing is left or the round is over; neither waits for the other.
-
-        Timers whose targets are gone are disabled an app's together.
-        """
+        """Do a page of each kind in turn until the round is over; timers with gone targets are disabled by app."""
         number = 0
         all_away: dict[int, StoreAway] = {}
         # The other kind comes first in the next round: one page may take all of this one.

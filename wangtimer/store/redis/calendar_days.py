@@ -53,10 +53,7 @@ class CalendarDays:
         self._reconnects = 0
 
     def tell(self, named: Iterable[tuple[str, Calendar]]) -> None:
-        """Write days that definitions of an app name, unless this process did so lately.
-
-        They outlive each such definition, unless the app uploads too many others meanwhile.
-        """
+        """Write days that an app's definitions name, unless this process did lately; they outlive these."""
         if self._reconnects != self._connection.reconnects.number:
             self._reconnects = self._connection.reconnects.number
             self._told.clear()

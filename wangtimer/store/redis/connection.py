@@ -82,10 +82,7 @@ class TimeListener(Protocol):
 
 
 class Reconnects:
-    """When this process last (re)connected to a Redis that had been away and may have lost data.
-
-    `number` is how often it did.
-    """
+    """When, and as which (`number`), this process last connected to a Redis that may have lost data."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -253,10 +250,7 @@ class RedisConnection:
         return answers
 
     def command(self, work: Callable[["Redis"], Result]) -> Result:
-        """Run `work` with the client; raises `StoreAway`.
-
-        It gets one more try after a dead pooled connection, and one after a server that was demoted.
-        """
+        """Run `work` with the client, once more after a dead connection or a demoted server; raises `StoreAway`."""
         renewals = self._renewals
         try:
             try:

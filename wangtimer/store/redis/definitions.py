@@ -167,10 +167,7 @@ class DefinitionStore:
             self._connection.command(lambda client: client.delete(*keys))
 
     def get(self, timer_ids: Sequence[int]) -> DefinitionsRead:
-        """Return the current definitions of these timers, and the time up to which Redis was told.
-
-        Unknown and unreadable ones are absent.
-        """
+        """Return the current definitions that are known and readable, and the time up to which Redis was told."""
         told, number = self._read(timer_ids)
         while number < len(timer_ids):
             more, read = self._read(timer_ids[number:])
@@ -201,10 +198,7 @@ class DefinitionStore:
         return DefinitionsRead(found, until, sizes, None if mark is None else mark.decode()), len(texts)
 
     def note_off(self, since: Mapping[int, int], at: int) -> None:
-        """Note for some seconds that Redis knew at `at` that timers are off, each since its moment; ms UTC.
-
-        An earlier note stays.
-        """
+        """Note for some seconds that Redis knew at `at` that timers are off, each since its moment (ms UTC)."""
 
         def note(client: Any) -> None:
             with client.pipeline(transaction=False) as pipe:
@@ -299,10 +293,7 @@ def _is_far(schedule: Schedule, now: int, longest_s: int) -> bool:
 
 
 def definition_text(one: Definition) -> str:
-    """Return `version JSON`; the script that writes it compares the version.
-
-    ValueError for a definition that was read without its call.
-    """
+    """Return `version JSON`; its script compares versions. ValueError for a definition read without its call."""
     if one.notify is UNREAD:
         raise ValueError("its call was not read")
     schedule, call = one.schedule, one.notify

@@ -104,10 +104,7 @@ class CopiesOf(Generic[Key, Item]):
         return True
 
     def get(self, keys: Collection[Key]) -> Copies[Key, Item]:
-        """Return the mark, and these with their secrets in their places; raises `StoreAway`.
-
-        Absent ones and those that cannot be read here are left out.
-        """
+        """Return the mark and those of these that can be read, with secrets in their places; raises `StoreAway`."""
         fields = {self._field(key): key for key in keys}
         mark, copies = self._copies.get(list(fields))
         found: dict[Key, Item] = {}

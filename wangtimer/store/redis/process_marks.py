@@ -38,10 +38,7 @@ class StrainMark:
 
 
 class RefusalCount:
-    """How many connections the rules of egress refused, over all callback processes, for `/metrics`.
-
-    It begins anew where Redis loses its data.
-    """
+    """How many connections the rules of egress refused, in all callback processes, since Redis last lost data."""
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection
@@ -57,10 +54,7 @@ class RefusalCount:
 
 
 class QueueWorkers:
-    """Which own queues have a callback process that takes their messages.
-
-    Callback processes note here, again and again, that they are there; both methods raise `StoreAway`.
-    """
+    """Which own queues have a callback process; such processes note that they are there. Raises `StoreAway`."""
 
     def __init__(self, connection: RedisConnection, keys: Keys, clock: Clock) -> None:
         self._connection = connection

@@ -111,10 +111,7 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class ReplayQuota:
-    """How many firings an app may replay and backfill within an hour.
-
-    Grants firings that are asked for in numbers. While Redis is away all are granted.
-    """
+    """How many firings an app may replay and backfill within an hour; all while Redis is away."""
 
     directory: AppDirectory
     quotas: Quotas
@@ -143,10 +140,7 @@ class ReplayQuota:
 
 @dataclass(frozen=True, slots=True)
 class ControlPace:
-    """How soon answers may give timers their next moments: an app with `firingsPerSecond` gets as many a second.
-
-    One moment for each app: the last that was taken.
-    """
+    """How soon answers may give timers their next moments, by `firingsPerSecond`: the last one taken, by app."""
 
     redis: RedisConnection
     keys: Keys

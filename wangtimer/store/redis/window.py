@@ -143,10 +143,7 @@ class Window:
         return bool(self._connection.run("feed_keep", [self._keys.feeding, self._keys.feeder], arguments))
 
     def done(self, minute: int, firings: int, until_ms: int | None = None) -> bool:
-        """Mark a minute, or its firings due before `until_ms`, ms UTC, as fed; False as for `keep`.
-
-        `firings`: how many the whole minute has, as far as the caller knows.
-        """
+        """Mark a minute, or what is due before `until_ms` (ms UTC), as fed; False as `keep`. `firings`: in all."""
         if until_ms is None:
             until_ms = (minute + 1) * MINUTE_MS
         keys = [self._keys.fed, self._keys.feeding, self._keys.load, self._keys.part]
@@ -154,10 +151,7 @@ class Window:
         return bool(self._connection.run("feed_done", keys, arguments))
 
     def narrow(self, now: int) -> None:
-        """For a while, hold only firings due within the least window after `now`, ms UTC.
-
-        While many firings are being planned, it is not known how many minutes will fit.
-        """
+        """Hold only the least window after `now` (ms UTC) for a while: how much will fit is not known."""
         keys = self._keys
         marks = [keys.fed, keys.announced, keys.feeding, keys.part, keys.narrow]
         self._connection.run("feed_narrow", marks, [(now + self._rule.least_ms) // MINUTE_MS, NARROW_MS])

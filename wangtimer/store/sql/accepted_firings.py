@@ -166,10 +166,7 @@ def _is(timer_id: int, fire_at: int) -> ColumnElement[bool]:
 
 
 def _locked(sql: Connection, member: Member) -> tuple[AckState, bool]:
-    """Return how a firing stands to its attempt, and whether it is on record as begun.
-
-    Its row is locked until the transaction ends.
-    """
+    """Return how a firing, locked from now on, stands to its attempt, and whether it is on record as begun."""
     begun = and_(begun_firings.c.timer_id == member.timer_id, begun_firings.c.fire_at == member.fire_at)
     has_begun = exists().where(begun).label("has_begun")
     query = select(

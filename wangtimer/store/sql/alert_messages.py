@@ -272,10 +272,7 @@ class AlertMessages(SqlStore):
         return self._database.read(lambda sql: int(sql.execute(number).scalar_one()))
 
     def forget_tests(self, before: int) -> int:
-        """Forget tests that were asked for before then, ms UTC; return how many.
-
-        Only those that are among the longest due, so that a backlog of messages is not read each time.
-        """
+        """Forget tests asked for before then (ms UTC), among the longest due alone; return how many."""
         columns = (alert_messages.c.id, alert_messages.c.is_test)
         # A test is due at once.
         query = select(*columns).where(alert_messages.c.due_at < before).order_by(alert_messages.c.due_at)
@@ -288,10 +285,7 @@ class AlertMessages(SqlStore):
 
 
 def in_turn(due: Iterable[tuple[str, int]], limit: int, room_of: Callable[[str], int]) -> list[int]:
-    """Return the ids of `limit` messages: the first of each app, then the second of each, while the app has room.
-
-    `due`: app and id of each, in their order.
-    """
+    """Return ids of `limit` messages, the first of each app, then the second. `due`: app and id in their order."""
     by_app: dict[str, list[int]] = defaultdict(list)
     for app, message_id in due:
         by_app[app].append(message_id)
@@ -313,10 +307,7 @@ def _rule_of(one: TakenMessage) -> ColumnElement[bool]:
 
 
 def _lock_rule(sql: Connection, one: TakenMessage) -> bool:
-    """Lock a message's rule first, as the judge does: it holds rules while it writes messages.
-
-    False: somebody has it. A rule that is gone needs no lock.
-    """
+    """Lock a message's rule first, as the judge does; False: somebody has it. A rule that is gone needs no lock."""
     query = select(alert_rules.c.name).where(_rule_of(one))
     if sql.execute(query.with_for_update(skip_locked=True)).one_or_none() is not None:
         return True

@@ -96,10 +96,7 @@ class AlertRuleStore(SqlStore):
             ) from None
 
     def remove(self, app: str, name: str, now: int) -> None:
-        """Delete a rule, its troubles and its messages; raises `UnknownAlertRule`.
-
-        Its tests are forgotten later: a rule that is made anew has no more tests for it.
-        """
+        """Delete a rule, its troubles and its messages; raises `UnknownAlertRule`. Its tests are forgotten later."""
 
         def work(sql: Connection) -> None:
             if not sql.execute(delete(alert_rules).where(_is(app, name))).rowcount:
@@ -178,10 +175,7 @@ def _least_lateness(sql: Connection) -> dict[str, int | None]:
 
 
 def _troubled(sql: Connection) -> dict[str, frozenset[str]]:
-    """Return by app the hosts and named targets in trouble, of very many those that failed last.
-
-    App by app: what one has in trouble takes no room from others.
-    """
+    """Return hosts and named targets in trouble by app, of very many the latest. No app takes room from others."""
     found: dict[str, frozenset[str]] = {}
     app = sql.execute(_troubled_app("")).scalar_one_or_none()
     while app is not None:

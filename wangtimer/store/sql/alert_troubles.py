@@ -74,9 +74,7 @@ _ROWS = KeyedStatement(
 
 
 class JudgedNotes(NamedTuple):
-    """How many notes there were, whether the hosts in trouble are others now, how many troubles had no room, and
-    whether more notes may be left.
-    """
+    """How many notes there were, whether hosts in trouble changed, how many troubles had no room, whether to go on."""
 
     notes: int = 0
     are_hosts_changed: bool = False
@@ -330,10 +328,7 @@ def _without_room(sql: Connection, new: Sequence[Trouble]) -> dict[TroubleKey, A
 def _over_of_kinds(
     sql: Connection, troubles: Sequence[Trouble], now: int
 ) -> tuple[list[Trouble], list[Look]]:
-    """Return those of the troubles that are over, and the looks of which there are more firings.
-
-    Those of several rules and events are asked about once.
-    """
+    """Return the troubles that are over, and looks with more firings; those of several rules are asked about once."""
     kinds = [_as_looked_at(one) for one in troubles]
     over, full = _over_among(sql, list(dict.fromkeys(kinds)), now)
     return [one for one, kind in zip(troubles, kinds, strict=True) if kind in over], full

@@ -271,10 +271,7 @@ class AppTotals:
             self._uncounted_until[app] = now + UNCOUNTED_FOR_MS
 
     def move(self, sql: Connection, app: str, by: Total, now: int) -> None:
-        """Change an app's total, before the timers; raises `LimitReached` where it may not grow so far.
-
-        Where it grows, it runs within `transact`.
-        """
+        """Change an app's total, before the timers, within `transact` where it grows; raises `LimitReached`."""
         (refused,) = self.move_some(sql, app, [by], now)
         if refused is not None:
             raise refused
@@ -321,9 +318,7 @@ class AppTotals:
         self._take(sql, by_app)
 
     def take_timers(self, sql: Connection, apps_of: Iterable[str]) -> None:
-        """Take timers that plan nothing out of the totals; each stands as its app. Their bytes count on until the next
-        count.
-        """
+        """Take out timers that plan nothing, each stands as its app. Their bytes count until the next count."""
         self._take(sql, {app: Total(number) for app, number in Counter(apps_of).items()})
 
     def _take(self, sql: Connection, by_app: dict[str, Total]) -> None:

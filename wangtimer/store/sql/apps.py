@@ -281,10 +281,7 @@ class ApiKeyStore(SqlStore):
         return self._database.write(work)
 
     def ending(self, first: int, before: int, limit: int) -> list[StoredKey]:
-        """Return up to `limit` keys that end from `first` to under `before` (ms UTC), soonest first.
-
-        Revoked ones are absent.
-        """
+        """Return up to `limit` unrevoked keys that end from `first` to under `before` (ms UTC), soonest first."""
         expires_at = api_keys.c.expires_at
         query = select(api_keys).where(
             expires_at >= first, expires_at < before, api_keys.c.revoked_at.is_(None)

@@ -213,10 +213,7 @@ def acts_on(
     old_status: Sequence[str | None],
     name: str | None = None,
 ) -> list[AuditedChange]:
-    """Return what was done to firings, as they now stand; `old_status` has that of each before, None: it was not there.
-
-    `name` is that of their timer, if it is known.
-    """
+    """Return what was done to firings; `old_status` has each one's before (None: it was new), `name` its timer's."""
     return [
         AuditedChange(
             action,

@@ -247,7 +247,6 @@ def _lock_timers(sql: Connection, timer_ids: Collection[int]) -> dict[int, Overl
 
 
 def _gone_among(sql: Connection, timer_ids: Collection[int]) -> set[int]:
-    """Return which of these timers have no row."""
     if not timer_ids:
         return set()
     there = by_index(select(timers.c.id).where(timers.c.id.in_(sorted(timer_ids))), "PRIMARY", timers)
@@ -327,10 +326,7 @@ def _queued_among(sql: Connection, timer_ids: Collection[int]) -> set[int]:
 
 
 def _wake(sql: Connection, timer_ids: Collection[int], now: int) -> tuple[list[Firing], set[int]]:
-    """Make the first firing that waits due now, of each of these timers of which none runs.
-
-    Return these, and the timers of whose firing others hold the row.
-    """
+    """Make due the first waiting firing of timers of which none runs; also return timers whose row others hold."""
     first = [
         (timer_id, min(begun))
         for timer_id, begun in _heads(sql, timer_ids).items()
@@ -352,7 +348,6 @@ def _due_again(row: Firing, due_at: int) -> Firing:
 
 
 def _put_off(sql: Connection, row: Firing) -> None:
-    """Write when and where a waiting firing stands."""
     its = and_(firings.c.fire_at == row.fire_at, firings.c.timer_id == row.timer_id)
     sql.execute(update_by_index(update(firings).where(its).values(due_at=row.due_at, lane=""), "PRIMARY"))
 

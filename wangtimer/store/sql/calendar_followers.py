@@ -304,10 +304,7 @@ def write_followings(
     now: int,
     firings_of: Callable[[list[Plan]], list[Firing]],
 ) -> tuple[list[Timer], list[Firing]]:
-    """Write the timers' new bounds and marks, equal bounds together, and insert the firings of their plans.
-
-    `also` has further columns.
-    """
+    """Write bounds and marks, equal bounds together, and the plans' firings. `also` has further columns."""
     alike: defaultdict[str | None, list[int]] = defaultdict(list)
     for one in followings:
         alike[_bounds_of(one)].append(one.timer.id)

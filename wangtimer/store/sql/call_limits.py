@@ -113,7 +113,6 @@ def _limit_of(row: RowMapping) -> HostLimit:
 
 
 def _differences(was: HostLimit | None, limit: HostLimit) -> Iterator[AuditedChange]:
-    """Yield what the audit says of a limit that was set; nothing if it is as it was."""
     fields = {"callsPerSecond": "calls_per_second", "callsAtOnce": "calls_at_once"}
     changed = tuple(name for name, one in fields.items() if getattr(was, one, None) != getattr(limit, one))
     if changed:

@@ -123,10 +123,7 @@ class Database:
         return result
 
     def write_alone(self, work: Callable[[Connection], Result], step: Step) -> Result:
-        """Run `work`, which is one statement, as a transaction of its own: its commit needs no round trip.
-
-        Two statements would be two transactions. Otherwise as `write`.
-        """
+        """Run `work`, one statement, as a transaction of its own, without a commit's trip. Otherwise as `write`."""
 
         def statement() -> Result:
             with self._committing.connect() as connection:
@@ -177,10 +174,7 @@ class Database:
         self._committing.dispose()
 
     def _renew(self) -> bool:
-        """Let all connections be opened anew; tell whether they are. Those in use go once they are given back.
-
-        Where another thread is at it, it has done so once this returns.
-        """
+        """Let all connections be opened anew, idle or given back; tell whether they are, be it by another thread."""
         with self._renewing:
             if time.monotonic() - self._renewed_at < RENEWED_FOR_S:
                 return False

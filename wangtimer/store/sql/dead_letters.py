@@ -161,10 +161,7 @@ class DeadLetterStore(SqlStore):
     def page(
         self, wanted: DeadLetterFilter, limit: int, after: tuple[int, int, int] | None = None
     ) -> list[DeadLetter]:
-        """Return up to `limit` letters, the latest first, from behind a key (`failed_at`, timer, `fire_at`).
-
-        Raises `InvalidInput` if they are not found within 8 s.
-        """
+        """Return `limit` letters, latest first, behind a key (`failed_at`, timer, `fire_at`). Raises `InvalidInput`."""
         wanted = self._bounded(wanted if after is None else _up_to(wanted, after[0]))
         return self._first_of(wanted, limit, after, latest_first=True)
 
@@ -210,10 +207,7 @@ class DeadLetterStore(SqlStore):
             return 1
 
     def discard(self, letters: Sequence[DeadLetter], now: int) -> int:
-        """Forget these letters, and put that on record; return how many were there and had not failed anew.
-
-        One transaction.
-        """
+        """Forget these letters, and put that on record; return how many were there and had not failed anew."""
         wanted = set(letters)
 
         def work(sql: Connection) -> int:
@@ -294,7 +288,6 @@ class DeadLetterStore(SqlStore):
 
 
 def _forget(sql: Connection, app: str, before: int, limit: int) -> int:
-    """Delete an app's letters of before `before`, the oldest `limit` at most; return how many."""
     past = and_(dead_letters.c.app == app, dead_letters.c.failed_at < before)
     query = by_index(select(*_KEY).where(past).order_by(*_KEY).limit(limit), "PRIMARY", dead_letters)
     page = sql.execute(query).all()

@@ -21,10 +21,7 @@ _DISABLED = "disabled"
 
 
 class DisabledHostStore(SqlStore):
-    """One row for each app and host; one that was enabled stays for a while, so that its days count from then.
-
-    Every method raises `StoreAway`.
-    """
+    """One row for each app and host; an enabled one stays for a while: its days count anew. Raises `StoreAway`."""
 
     def all(self, app: str | None = None) -> list[DisabledHost]:
         """Return the hosts that are disabled, of one app or of all, those first that fail for longest."""

@@ -55,10 +55,7 @@ def dump(url: str, out: IO[bytes]) -> None:
 
 
 def load(url: str, file: Path) -> None:
-    """Load a dump into the database, which is made if it is not there. Raises `BadSetting`, `StoreAway`.
-
-    Refused where the dump is cut off, or the database has tables of ours.
-    """
+    """Load a whole dump into a new database, or one without tables of ours. Raises `BadSetting`, `StoreAway`."""
     parsed = with_driver(url)
     is_sqlite = parsed.get_backend_name() == "sqlite"
     _require_whole(file, is_sqlite)

@@ -45,10 +45,7 @@ class FinishedTimers:
         self._totals = totals
 
     def kept_days(self) -> list[int]:
-        """Return the distinct retention days of timers that are finished, or nearly so; one index seek each.
-
-        `KEPT_AFTER_FAILURE` is not among them.
-        """
+        """Return the retention days of finished timers, without `KEPT_AFTER_FAILURE`; one index seek each."""
         found: list[int] = []
         while (following := self._next_days(found[-1] if found else -1)) is not None:
             found.append(following)

@@ -135,7 +135,6 @@ def _joined(query: Select[Any], wanted: FiringFilter) -> Select[Any]:
 
 
 def _is_tagged(wanted: FiringFilter, tag: str) -> list[ColumnElement[bool]]:
-    """Return the conditions on the tags, which only living timers have."""
     conditions: list[ColumnElement[bool]] = [
         timer_tags.c.app == wanted.app,
         timer_tags.c.tag == tag,
@@ -175,10 +174,7 @@ class FiringLists(SqlStore):
         after: tuple[int, int] | None = None,
         is_patient: bool = False,
     ) -> list[FiringRecord]:
-        """Return up to `limit` firings that come after this moment and timer.
-
-        Raises `InvalidInput` if they are not found within 8 s, unless `is_patient`.
-        """
+        """Return `limit` firings after this moment and timer. Raises `InvalidInput` after 8 s, unless `is_patient`."""
         reach = self._reach(wanted)
         last = reach.last if after is None else min(reach.last, after[0])
         ends_at = math.inf if is_patient else end_of_patience(self._clock)
@@ -209,10 +205,7 @@ class FiringLists(SqlStore):
         return {status: counts[status] for status in FiringStatus}
 
     def oldest(self, wanted: FiringFilter, limit: int) -> tuple[list[Firing], int]:
-        """Return up to `limit` firings, earliest first, and how many there are in all.
-
-        Raises `InvalidInput` if finding and counting them takes over 8 s.
-        """
+        """Return up to `limit` firings, earliest first, and how many there are. Raises `InvalidInput` after 8 s."""
         ends_at = end_of_patience(self._clock)
         reach = self._reach(wanted)
         parts = parts_of(reach.first, reach.last, _part_rule(reach), self._clock, ends_at, wanted.app)

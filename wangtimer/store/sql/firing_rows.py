@@ -63,10 +63,7 @@ def planning_numbered(dialect: Dialect) -> ManyRows:
 
 @cache
 def replaying(dialect: Dialect) -> ManyRows:
-    """Return the upsert that lets firings with an outcome wait for one more attempt; earlier sends stay on record.
-
-    The error of a skipped firing is cleared: no attempt caused it.
-    """
+    """Return the upsert for one more attempt of ended firings; earlier sends stay, a skipped one's error does not."""
     is_skipped = firings.c.status == _word(FiringStatus.SKIPPED)
     error = case((is_skipped, literal_column("''")), else_=firings.c.error)
     # The error depends on the status.

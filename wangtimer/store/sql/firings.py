@@ -128,10 +128,7 @@ class Purged(NamedTuple):
 
 
 class FiringStore(SqlStore):
-    """Every firing; an outcome, once written, stays.
-
-    A row that cannot be read, say with a kind of another version, is named in the log and left out.
-    """
+    """Every firing; an outcome, once written, stays. A row that cannot be read is logged and left out."""
 
     def settle(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Write the outcomes of attempts, in one transaction; an attempt that was overtaken changes nothing.
@@ -212,10 +209,7 @@ class FiringStore(SqlStore):
         return set()
 
     def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
-        """Return the tally of each slice that has pending firings due from `first` to `last`, both of one minute.
-
-        Firings that wait in a lane are in no slice.
-        """
+        """Return the tally of each slice with pending firings due from `first` to `last` of one minute; no lanes."""
         sums = func.count(), func.sum(firings.c.timer_id % ID_MODULUS), func.sum(firings.c.due_at)
         pending = select(firings.c.bucket, *sums).where(_pending_between(first, last), firings.c.lane == "")
         query = by_index(pending.group_by(firings.c.bucket), "firing_due")
@@ -264,10 +258,7 @@ class FiringStore(SqlStore):
         return found
 
     def oldest_settled(self, before: int, most: int) -> int | None:
-        """Return the moment of the oldest settled firing with a moment under `before`, both ms UTC.
-
-        None where there is none, or where the oldest `most` firings are none.
-        """
+        """Return the oldest settled moment under `before` (ms UTC); None: none among the oldest `most` firings."""
         key = (firings.c.fire_at, firings.c.timer_id)
         first = by_index(select(firings.c.fire_at, firings.c.status), "PRIMARY")
         some = first.where(firings.c.fire_at < before).order_by(*key).limit(most).subquery()
@@ -415,10 +406,7 @@ def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, i
 def free_and_held(
     sql: Connection, keys: Iterable[MemberKey]
 ) -> tuple[dict[MemberKey, Firing], set[MemberKey]]:
-    """Return the rows of firings, locked until the transaction ends, and which others hold: nobody waits for those.
-
-    A firing that is gone is in neither.
-    """
+    """Return rows locked from now on, and which others hold: nobody waits for those. One that is gone is in neither."""
     asked = list(keys)
     free = _of_keys(sql, _FREE, asked)
     return free, set(_of_keys(sql, _ANY, [key for key in asked if key not in free]))
@@ -447,7 +435,6 @@ def _up_to(table: Table, fire_at: int, timer_id: int) -> ColumnElement[bool]:
 
 
 def _has_firing() -> ColumnElement[bool]:
-    """Return the condition that an attempt's firing is still there."""
     own = and_(firings.c.fire_at == attempts.c.fire_at, firings.c.timer_id == attempts.c.timer_id)
     return exists().where(own)
 

@@ -154,10 +154,7 @@ def _note_until(sql: Connection, timer_id: int, end: int, by: int) -> None:
 def cancel_rows(
     sql: Connection, rows: dict[MemberKey, Firing], by: Mapping[MemberKey, int], noted: Noted
 ) -> None:
-    """Write the outcomes of those of these firings that have none; their rows are locked.
-
-    What an accepted attempt measured stays on record.
-    """
+    """Write outcomes of these locked firings where they have none. What an accepted attempt measured stays."""
     going = [rows[key] for key in by if key in rows and rows[key].status in _OPEN]
     accepted = [row for row in going if row.status is FiringStatus.ACCEPTED]
     outcomes = [

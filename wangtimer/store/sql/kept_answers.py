@@ -109,10 +109,7 @@ class KeptAnswers(SqlStore):
         return self._database.write(work, Step.SQL_CLAIM_KEY)
 
     def end_claim(self, asked: Asked, claim_id: str, answer: str | None) -> None:
-        """Keep the answer of a claimed request; None: forget the request. Raises `StoreAway`.
-
-        If the claim was taken over, nothing changes.
-        """
+        """Keep the answer of a request, None: forget it, unless another took its claim over. Raises `StoreAway`."""
         end = _RELEASE if answer is None else _FINISH.values(answer=answer)
         given = {"of_app": asked.app, "key": asked.key, "of_claim": _UNDER_WAY + claim_id}
         self._database.write(lambda sql: sql.execute(end, given), Step.SQL_END_CLAIM)
@@ -127,10 +124,7 @@ class KeptAnswers(SqlStore):
 
 
 def keep_answer(sql: Connection, asked: Asked, answer: str, now: int) -> None:
-    """Keep an answer, within the transaction of the change that it describes.
-
-    Raises `IntegrityError` if the key has an answer. It waits for another transaction on this key.
-    """
+    """Keep an answer within its change's transaction, after others on its key. Raises `IntegrityError` for a second."""
     sql.execute(_FORGET_OLD, {"of_app": asked.app, "key": asked.key, "kept_since": now - KEPT_MS})
     row = {"app": asked.app, "idempotency_key": asked.key, "body_hash": asked.body_hash}
     sql.execute(_INSERT, row | {"answer": answer, "created_at": now})

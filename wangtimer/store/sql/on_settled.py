@@ -69,10 +69,7 @@ def _written(marked: tuple[Outcome, NotedAt], texts: Texts) -> str:
 
 
 def keep_controls(sql: Connection, outcomes: Sequence[Outcome]) -> None:
-    """Keep what these answers make of their timers, in the transaction that wrote the outcomes; repeatable.
-
-    An outcome that changed nothing leaves nothing.
-    """
+    """Keep what answers make of their timers, in the outcomes' transaction; repeatable, and only of written ones."""
     controls = {one.member.key: one for one in outcomes if one.note(CONTROL)}
     rows = [
         {"timer_id": timer_id, "fire_at": fire_at, "control": outcome.note(CONTROL)}

@@ -87,10 +87,7 @@ def parts_of(
     latest_first: bool = False,
     rows: str = "firings",
 ) -> Iterator[tuple[int, int]]:
-    """Yield [first, last] (moments, ms UTC) in parts; the caller looks through each before it asks for the next.
-
-    `rows` says what is looked at there. Raises as `PartedLook`.
-    """
+    """Yield [first, last] (ms UTC) in parts, each looked through before the next, as `rows` says. As `PartedLook`."""
 
     def too_long() -> InvalidInput:
         return InvalidInput(

@@ -15,10 +15,7 @@ class PauseStore(SqlStore):
     """One row for each thing that is paused, by its name."""
 
     def add(self, pause: Pause) -> Pause:
-        """Pause something and return its pause; the first one where it is paused already.
-
-        Raises `Conflict` where so many are paused that processes would read long.
-        """
+        """Pause something; return its pause, or the first one. Raises `Conflict` where too many are paused."""
         row = {"name": pause.name, "app": pause.app, "since": pause.since, "reason": pause.reason}
 
         def work(sql: Connection) -> Pause:

@@ -158,7 +158,6 @@ class ScheduleRuleStore:
 
 
 def _planned(sql: Connection, timer: Timer, now: int) -> list[int]:
-    """Return the coming moments of a timer up to its mark that have a row."""
     of_timer = select(firings.c.fire_at).where(firings.c.timer_id == timer.id, firings.c.fire_at > now)
     query = by_index(of_timer.where(firings.c.fire_at <= timer.planned_until), "firing_of_timer", firings)
     return list(sql.execute(query).scalars())

@@ -66,10 +66,7 @@ class TargetStore(SqlStore):
         return _target_of(row)
 
     def page(self, app: str, after: str, limit: int) -> list[NamedTarget]:
-        """Return an app's targets by name, from behind one; one that cannot be read is named in the log and left out.
-
-        Raises `StoreAway`.
-        """
+        """Return an app's targets by name, from behind one; unreadable ones are left out. Raises `StoreAway`."""
         query = select(targets).where(targets.c.app == app)
         return readable_page(self._database, query, [targets.c.name], [after], limit, _target_of)
 
@@ -112,10 +109,7 @@ class TargetStore(SqlStore):
             ) from None
 
     def remove(self, app: str, name: str, now: int, version: int | None = None) -> None:
-        """Delete a target that no timer names.
-
-        Raises `UnknownTarget`, `VersionChanged`, `StoreAway`, and `Conflict` where timers name it.
-        """
+        """Delete a target. Raises `UnknownTarget`, `VersionChanged`, `StoreAway`, `Conflict` where timers name it."""
         is_tried = False
 
         def work(sql: Connection) -> None:
@@ -166,10 +160,7 @@ class TargetStore(SqlStore):
         return [(row.app, row.name) for row in self._rows(query)]
 
     def seal_anew(self, key: TargetKey) -> NamedTarget | None:
-        """Seal a target's secrets under the first key; None where they are, or where there are none.
-
-        Nothing else changes. Raises `StoreAway`, `UnopenedSecrets`.
-        """
+        """Seal a target's secrets under the first key; None: nothing to do. Raises `StoreAway`, `UnopenedSecrets`."""
 
         def work(sql: Connection) -> NamedTarget | None:
             held = _locked(sql, *key)

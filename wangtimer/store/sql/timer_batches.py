@@ -360,7 +360,6 @@ class TimerBatches:
 
 
 def _insert(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
-    """Insert the drafts' rows and tags."""
     _mark_calendars(sql, app, drafts)
     inserting(sql.dialect).run(sql, [one.row for one in drafts], written_row)
     _add_tags_of(sql, [one.timer for one in drafts])
@@ -384,7 +383,6 @@ def _mark_calendars(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
 
 
 def _write_status(sql: Connection, ids: Sequence[int], status: TimerStatus, now: int) -> None:
-    """Disable or delete the rows of these ids."""
     enabled = timers.c.status == TimerStatus.ENABLED.value
     # MySQL assigns from left to right: disabled_at, which depends on the status, comes before it.
     columns: dict[str, Any] = {
@@ -411,10 +409,7 @@ def _add_tags_of(sql: Connection, made: list[Timer]) -> None:
 
 
 def _versions_of_disabled(sql: Connection, ids: list[int]) -> dict[int, int]:
-    """Return the versions of the disabled timers, and lock their rows.
-
-    Every change of a disabled timer raises its version, also one of its planning marks.
-    """
+    """Lock disabled timers; return their versions: every change, also of planning marks, raises these."""
     wanted = and_(timers.c.id.in_(ids), timers.c.status == TimerStatus.DISABLED.value)
     query = by_index(select(timers.c.id, timers.c.version).where(wanted), "PRIMARY", timers)
     rows = sql.execute(query.order_by(timers.c.id).with_for_update())

@@ -29,10 +29,7 @@ class FirstTry:
         self.timers, self.firings = made, firings
 
     def applied(self, sql: Connection) -> list[Timer]:
-        """Return, by id, the timers that stand as the first try was to leave them: for these nothing is repeated.
-
-        They are locked until the transaction ends.
-        """
+        """Return, locked and by id, timers that stand as the first try was to leave them: nothing is repeated."""
         if not self.timers:
             return []
         made = {timer.id: timer for timer in self.timers}
@@ -67,10 +64,7 @@ def hold_target(sql: Connection, own: Definition, why_no_task: WhyNoTask) -> Non
 def misfits(
     sql: Connection, app: str, owns: Mapping[str, Definition], why_no_task: WhyNoTask
 ) -> dict[str, InvalidInput]:
-    """Return why calls of an app's timers, by names of their own, cannot go through the targets that they name.
-
-    Rows of targets are locked as above.
-    """
+    """Return by name why calls of an app's timers cannot go through their targets; locks targets as above."""
     asked = sorted({own.notify.target for own in owns.values() if own.notify.target})
     if not asked:
         return {}

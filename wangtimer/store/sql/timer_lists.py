@@ -186,10 +186,7 @@ class TimerLists(SqlStore):
         return page
 
     def chosen(self, wanted: TimerFilter, limit: int, now: int, after_id: int) -> Readable[int, Timer]:
-        """Return the first `limit` timers with an id over `after_id`; those that cannot be read are in `bad`.
-
-        Raises as `page`.
-        """
+        """Return the first `limit` timers with an id over `after_id`; unreadable ones in `bad`. Raises as `page`."""
         wanted = self._with_targets(wanted)
         way = self._way(wanted, Order())
         query = way.narrow(select(timers), wanted, now).order_by(*way.order)

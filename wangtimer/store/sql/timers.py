@@ -81,10 +81,7 @@ _UPDATE = update(timers).where(timers.c.id == bindparam("timer_id"))
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A timer as it is to stand, the firings that came due before, and those of its new plan.
-
-    `timer` still has its old status; `status` is the new one.
-    """
+    """A timer as it is to stand but for its new `status`, firings that came due before, and those of its new plan."""
 
     timer: Timer
     past: list[Firing]
@@ -305,10 +302,7 @@ class TimerStore:
         name: str | None = None,
         version: int | None = None,
     ) -> Timer:
-        """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`.
-
-        With a `name`, a timer that has another name by now is unknown.
-        """
+        """Delete a timer, if given one of this `name`: its history stays. Errors as for `enable`."""
         first = FirstTry()
         gone: list[Timer] = []
 
@@ -341,10 +335,7 @@ class TimerStore:
     def unplanned(
         self, before: int, limit: int, after: int = 0, without: Collection[int] = ()
     ) -> Readable[int, Timer]:
-        """Return enabled timers whose next unplanned moment is after `after` and up to `before`, nearest first.
-
-        The timers `without` are left out as above.
-        """
+        """Return enabled timers, nearest first, to be planned from `after` to `before`, but for `without`."""
         mark = timers.c.next_fire_at
         return self._enabled(mark, and_(mark > after, mark <= before), limit, without)
 
@@ -542,10 +533,7 @@ def refuse_changed(timer: Timer, version: int | None) -> None:
 
 
 def refuse_used_up(planned: Timer | Plan, near: list[Firing], pending: list[Firing]) -> None:
-    """Raise `Conflict` if every firing left of a timer to be enabled has its outcome.
-
-    `near` are its near firings; `pending` are those of them that wait to be fired.
-    """
+    """Raise `Conflict` if no firing of a timer is left: `near` are its near ones, `pending` those that wait."""
     if near and not pending and planned.next_fire_at is None:
         raise Conflict(
             "id",
@@ -575,10 +563,7 @@ def change(
     tombstone: int = 0,
     was: Timer | None = None,
 ) -> Timer:
-    """Write a living timer's new status and its marks; return it as it then stands.
-
-    If its terms differ from those it `was` read with, they are written too.
-    """
+    """Write a living timer's status, marks, and terms where they differ from what it `was`; return how it stands."""
     changed = changed_to(status, timer, now)
     columns: dict[str, Any] = marks_of(changed) | {
         "version": changed.definition.version,

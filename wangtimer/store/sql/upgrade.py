@@ -35,10 +35,7 @@ from wangtimer.store.sql.database import with_driver
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Something a database lacks: `what` in words, and the statement that adds it.
-
-    `statement` None: something else is in its place; a person must look.
-    """
+    """What a database lacks, in words, and the statement that adds it; None: a person must look."""
 
     what: str
     statement: str | None
@@ -212,10 +209,7 @@ def patient_connection(url: str) -> Iterator[Connection]:
 
 
 def add_missing(sql: Connection) -> Iterator[Lack]:
-    """Add what the database lacks, and yield each thing once it is there.
-
-    Each statement is done or not done by itself, so an upgrade that was cut off can be started again.
-    """
+    """Add what the database lacks, each by itself, so that an upgrade can be started again; yield each."""
     for lack in lacks(sql):
         if lack.statement is not None:
             sql.exec_driver_sql(lack.statement)

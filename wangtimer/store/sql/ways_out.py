@@ -41,10 +41,7 @@ class ClientCertificates:
         return self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
 
     def put(self, app: str, chain: str, key: str, expires_at: int, now: int) -> None:
-        """Give an app this certificate and key, in place of the one it had; there must be a key to seal with.
-
-        Raises `StoreAway`.
-        """
+        """Give an app this certificate and key in place of its own; sealing needs a key. Raises `StoreAway`."""
         values = {"chain": chain, "sealed_key": seal_key(self._seals, key, app), "expires_at": expires_at}
 
         def work(sql: Connection) -> None:

@@ -12,10 +12,7 @@ Result = TypeVar("Result")
 
 
 class MemoryServer:
-    """Tables by name. Every call of a store goes through `call`, one at a time.
-
-    `loses_answers`: a call takes effect, and then raises as if the server were away.
-    """
+    """Tables by name; stores `call` it one at a time. `loses_answers`: a call takes effect, then raises."""
 
     def __init__(self, name: str, clock: HandClock) -> None:
         self.name = name

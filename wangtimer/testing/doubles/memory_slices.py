@@ -274,10 +274,7 @@ class MemorySlices:
         return sets
 
     def _latest(self) -> float:
-        """Return the later of the client's time and the server's, as the client may have been delayed.
-
-        The client's time is its `latest_ms`.
-        """
+        """Return the later of the client's time, its `latest_ms`, and the server's: the client may be delayed."""
         return max(self._by_latest(), self._server.now_ms())
 
     def _now(self) -> int:

@@ -147,10 +147,7 @@ class ManyTimersBody(OfTimers):
 
 @dataclass(frozen=True, slots=True)
 class ManyTimers:
-    """Changes many timers of an app: those of `ids`, or else those that meet `conditions` and that it would change.
-
-    A refused timer does not stop the others.
-    """
+    """Changes many timers of an app: of `ids`, or those that meet `conditions`; a refusal stops no other."""
 
     wiring: Wiring
     app: str

@@ -219,10 +219,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
 def changed_timer(
     timer: Timer, now: int, counts_within_ms: int, warnings: Iterable[Warning]
 ) -> ShownTimerChange:
-    """Return a timer with the preview of its schedule from `now` (ms UTC), as if it were enabled.
-
-    `warnings` are those of the request that no schedule tells of.
-    """
+    """Return a timer with its preview from `now` (ms UTC), as if enabled. `warnings` are the request's own."""
     definition = timer.definition
     of_call = warnings_of_call(
         definition.notify, definition.form, is_once=definition.schedule.only_moment is not None
@@ -250,7 +247,6 @@ def shown_stop(stopped: StoppedMoment | None) -> ShownStop | None:
 
 
 def _schedule_fields(timer: Timer) -> dict[str, Any]:
-    """Return the fields of a `ShownSchedule`."""
     schedule, ending = timer.definition.schedule, timer.ending
     bounds = as_bounded(schedule)
     return shown_rule(rule_of(schedule)) | {
