@@ -11,7 +11,7 @@ COPY requirements.lock ./
 COPY deploy/build-requirements.lock deploy/
 RUN /opt/build/bin/pip install --no-cache-dir --require-hashes -r deploy/build-requirements.lock \
     && /opt/build/bin/pip wheel --no-cache-dir --no-build-isolation --require-hashes -r requirements.lock -w /wheels
-COPY pyproject.toml README.md LICENSE Procfile celeryconfig.py ./
+COPY pyproject.toml README.md LICENSE Procfile schema.sql celeryconfig.py ./
 COPY wangtimer wangtimer
 RUN /opt/build/bin/pip wheel --no-cache-dir --no-build-isolation --no-deps -w /wheels . \
     && /opt/wangtimer/bin/pip install --no-cache-dir --no-index --no-deps /wheels/*.whl \

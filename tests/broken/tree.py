@@ -15,5 +15,5 @@ def copy_to(directory: Path) -> Path:
         if (source := ROOT / name).is_file():
             target = directory / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target)
+            shutil.copy2(source, target, follow_symlinks=False)
     return directory

@@ -1,7 +1,7 @@
 """The minute in which a timer rests."""
 
 from wangtimer.core.api_field import ApiField, ValueType
-from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
+from wangtimer.core.timers.field import TimerField
 
 REST = "rest_minute"
 FIELDS: tuple[TimerField[int | None], ...] = (
@@ -19,6 +19,6 @@ FIELDS: tuple[TimerField[int | None], ...] = (
                 is_of_v1_only=True,
             ),
         ),
-        columns=(FieldColumn(REST, ColumnType.SMALL_NUMBER),),
+        columns=(REST,),
     ),
 )

@@ -2,10 +2,12 @@
 
 from sqlalchemy import Connection, func, select
 
-from tests.further_feature.tables import said
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.statements import insert_ignore
+from wangtimer.store.sql.tables import metadata
+
+said = metadata.tables["said"]
 
 
 def keep(database: Database, words: dict[MemberKey, tuple[str, str]]) -> None:

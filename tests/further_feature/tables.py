@@ -1,15 +1,12 @@
-"""The table of what targets said."""
+"""The table of what targets said, and the column of the minute of rest, as `schema.sql` would have them."""
 
-from sqlalchemy import BigInteger, Column, String
-
-from wangtimer.core.timers.timer import APP_CHARACTERS
-from wangtimer.store.sql.tables import new_table
-
-said = new_table(
-    "said",
-    Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
-    Column("app", String(APP_CHARACTERS), nullable=False),
-    Column("words", String(100), nullable=False),
-)
-TABLES = (said,)
+OF_TIMER = ("rest_minute SMALLINT",)
+SCHEMA = """
+CREATE TABLE said (
+    timer_id BIGINT NOT NULL,
+    fire_at BIGINT NOT NULL,
+    app VARCHAR(64) NOT NULL,
+    words VARCHAR(100) NOT NULL,
+    PRIMARY KEY (timer_id, fire_at)
+) ENGINE = InnoDB;
+"""

@@ -1,8 +1,10 @@
 """`schema.sql`, which a DBA loads, makes the tables the program expects, and nothing MySQL 8 would refuse."""
 
 import re
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from sqlalchemy import Column, Connection, Enum, text
@@ -14,14 +16,62 @@ from tests.servers.mariadb import MariaDBServer
 from tests.store.members import outcome_of, row_at
 from tests.store.test_timers import NOW, new
 from tests.store.worlds import real_sql
+from wangtimer.core.alerts import alert_rule
+from wangtimer.core.apps import key_text, stored_key
+from wangtimer.core.cron import cron_fields
+from wangtimer.core.flow import disabled_hosts, pauses, queues, reply_control, slicing
+from wangtimer.core.flow.dead_letter import REASONS
+from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.core.schedules import calendars
+from wangtimer.core.timers import fields, named_target, timer
+from wangtimer.core.timers.call_options import KeepOutput
+from wangtimer.core.timers.misfire import MisfirePolicy
+from wangtimer.core.timers.overlap import Overlap
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import metadata
 
+Named = TypeVar("Named")
 SCHEMA = Path(__file__).parents[2] / "schema.sql"
 # What MySQL 8 reads; anything else is a word to look up there first.
 TYPES = {"BIGINT", "SMALLINT", "VARCHAR", "MEDIUMTEXT", "ENUM"}
 COLUMN_WORDS = {"NOT", "NULL", "DEFAULT", "AUTO_INCREMENT"}
 TABLE_OPTIONS = "ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin"
+# What the program lets into columns of these names: so many characters, or these words. First, a column of a table.
+CHARACTERS = {
+    "app": timer.APP_CHARACTERS,
+    "app.name": timer.APP_CHARACTERS,
+    "pause.name": slicing.LANE_CHARACTERS,
+    "api_key.name": stored_key.KEY_NAME_CHARACTERS,
+    "calendar.name": calendars.NAME_CHARACTERS,
+    "target.name": named_target.TARGET_CHARACTERS,
+    "alert_rule.name": alert_rule.RULE_NAME_CHARACTERS,
+    "name": timer.NAME_CHARACTERS,
+    "timer_name": timer.NAME_CHARACTERS,
+    "queue": queues.QUEUE_CHARACTERS,
+    "pause.reason": pauses.REASON_CHARACTERS,
+    "origin": disabled_hosts.ORIGIN_CHARACTERS,
+    "control": reply_control.CONTROL_CHARACTERS,
+    "host": slicing.LANE_CHARACTERS,
+    "lane": slicing.LANE_CHARACTERS,
+    "place": slicing.LANE_CHARACTERS,
+    "api_key.id": key_text.ID_CHARACTERS,
+    "key_id": key_text.ID_CHARACTERS,
+    "key_name": stored_key.KEY_NAME_CHARACTERS,
+    "key_app": timer.APP_CHARACTERS,
+    "cron": cron_fields.MAX_LENGTH,
+    "calendar": calendars.NAME_CHARACTERS,
+    "target": named_target.TARGET_CHARACTERS,
+    "tag": fields.TAG_CHARACTERS,
+    "rule": alert_rule.RULE_NAME_CHARACTERS,
+}
+WORDS = {
+    "timer.status": timer.TimerStatus,
+    "misfire": MisfirePolicy,
+    "keep_output": KeepOutput,
+    "overlap": Overlap,
+    "kind": FiringKind,
+    "status": FiringStatus,
+}
 # InnoDB's longest key, with 4 bytes a character.
 KEY_BYTES = 3_072
 
@@ -83,6 +133,30 @@ def test_the_program_runs_on_what_schema_sql_made(loaded: Database) -> None:
     world.insert([row])
     world.firings.settle([outcome_of(row.member)])
     assert len(world.firings.records(timer.id, 9)) == 1
+
+
+def of_column(column: Column[object], named: Mapping[str, Named]) -> Named | None:
+    """Return what is named for a column; None: nothing is."""
+    return named.get(str(column), named.get(column.name))
+
+
+def test_what_the_program_lets_in_is_as_wide_as_its_column_and_one_of_its_words() -> None:
+    columns = [column for table in metadata.tables.values() for column in table.columns]
+    words = {str(one): one.type.enums for one in columns if isinstance(one.type, Enum)}
+    assert words == {
+        str(one): [word.value for word in of_column(one, WORDS) or ()] for one in columns if str(one) in words
+    }
+    widths = {str(one): one.type.length for one in columns if str(one) not in words and is_text(one)}
+    wanted = {str(one): of_column(one, CHARACTERS) for one in columns if str(one) in widths}
+    assert {name: widths[name] for name, most in wanted.items() if most is not None} == {
+        name: most for name, most in wanted.items() if most is not None
+    }
+    assert max(map(len, REASONS)) <= widths["dead_letter.reason"]
+    assert max(map(len, alert_rule.AlertEvent)) <= widths["alert.event"]
+
+
+def is_text(column: Column[object]) -> bool:
+    return getattr(column.type, "length", None) is not None
 
 
 def body_of(statement: str) -> list[str]:

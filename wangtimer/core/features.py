@@ -3,7 +3,8 @@
 A feature adds by a module of its folder, and by a name in it:
 
 * `fields.FIELDS`: fields of a timer (`core/timers/field.py`). It imports `core` alone.
-* `tables.TABLES`: tables, made by `new_table` of `store/sql/tables.py`. It imports nothing else of `store`.
+* `tables.SCHEMA`: tables, as `schema.sql` writes them; `tables.OF_TIMER`: lines of columns of its table `timer`. The
+  module imports nothing of `wangtimer`.
 * `firing.steps`, `stamps`, `after_success`, `after_failure`, `after_settled`: each takes the parts of the process, and
   returns what has a say in a firing. `wangtimer/wiring/firing.py` says where they stand in its lists.
 * `routes.RESOURCES`: operations of `/v1` by section of the document; `routes.RIGHTS`: the scope that each needs. It may

@@ -24,8 +24,6 @@ _LAST_ROW_BEGINS = 32_601
 # All pauses of a row together, as policies may have them.
 MOST_PAUSES_MS = 75 * HOUR_MS
 LEAST_PAUSE_MS = 100
-# Of a policy's text, as it is stored.
-RETRY_CHARACTERS = 2_048
 # A target may ask for so long a pause at most.
 MOST_RETRY_AFTER_MS = 24 * HOUR_MS
 # Answers by which a target may say when to come again, and the one by which it says never.

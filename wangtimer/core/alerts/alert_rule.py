@@ -16,7 +16,6 @@ from wangtimer.core.timers.overlap import OVERLAP
 RULE_NAME_CHARACTERS = 64
 # Characters; what is shorter is no key.
 SHORTEST_SECRET = 6
-EVENT_CHARACTERS = 32
 # Of one app.
 MOST_RULES = 20
 # Addresses that one mail goes to.

@@ -6,7 +6,6 @@ from typing import NamedTuple
 from wangtimer.core.flow.firing import FiringKind, Member, MemberKey
 from wangtimer.core.flow.outcome import Note, Outcome
 
-REASON_CHARACTERS = 16
 # Why a firing failed for good; an answer is told by its status, as in `http_503`.
 TIMED_OUT = "timed_out"
 NOT_CONNECTED = "not_connected"

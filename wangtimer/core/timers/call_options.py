@@ -92,7 +92,6 @@ class CallForm(NamedTuple):
 
 # Their names, in their order, in requests to the rules and in stored texts.
 FORM_NAMES = CallForm._fields
-FORM_CHARACTERS = 64
 # As its owner gave it.
 UNTOUCHED = CallForm()
 

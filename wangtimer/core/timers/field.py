@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
 from typing import Any, Generic, TypeVar
 
 from wangtimer.core.api_field import ApiField
@@ -10,38 +9,19 @@ from wangtimer.core.api_field import ApiField
 Value = TypeVar("Value")
 
 
-class ColumnType(Enum):
-    """What a column holds: a text of limited length, a whole number of two or eight bytes, or one of some words."""
-
-    TEXT = auto()
-    SMALL_NUMBER = auto()
-    NUMBER = auto()
-    WORD = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class FieldColumn:
-    """A column of the table of timers. `characters`: the most of a text. `words`: all values of a word."""
-
-    name: str
-    holds: ColumnType
-    characters: int | None = None
-    words: type[StrEnum] | None = None
-    is_nullable: bool = True
-
-
 @dataclass(frozen=True, slots=True)
 class TimerField(Generic[Value]):
     """One field of a timer. As written here it is one field of a request and one column, with the same value in both.
 
     `name` is the value's name in `NewTimer` and `Timer`, or in `Definition` if firing needs it (`in_definition`).
-    `default` is the value if the caller gives none. `asked` are the fields of requests and answers. `columns` store it.
+    `default` is the value if the caller gives none. `asked` are the fields of requests and answers. `columns` of
+    the table of timers store it.
     """
 
     name: str
     default: Value
     asked: tuple[ApiField, ...]
-    columns: tuple[FieldColumn, ...]
+    columns: tuple[str, ...]
     in_definition: bool = False
 
     def read(self, given: Mapping[str, Any], was: Value) -> Value:

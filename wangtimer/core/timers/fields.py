@@ -19,11 +19,10 @@ import orjson
 from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType, json_name
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.features import added
-from wangtimer.core.retry import RETRY_CHARACTERS, RetryPolicy, changed_policy, policy_from_text
+from wangtimer.core.retry import RetryPolicy, changed_policy, policy_from_text
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.call_options import (
     AS_DEPLOYED,
-    FORM_CHARACTERS,
     FORM_NAMES,
     LEAST_ACK_MS,
     LEAST_TIMEOUT_MS,
@@ -39,7 +38,7 @@ from wangtimer.core.timers.call_options import (
     form_from,
     form_text,
 )
-from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
+from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
 
@@ -290,7 +289,7 @@ TIMEOUTS = _Timeouts(
             LEAST_ACK_MS,
         ),
     ),
-    columns=tuple(FieldColumn(name, ColumnType.NUMBER) for name in TIMEOUT_NAMES),
+    columns=TIMEOUT_NAMES,
     in_definition=True,
 )
 
@@ -345,7 +344,7 @@ FORM = _Form(
             "true: firings planned since have numbers, and calls tell theirs and what was lost before",
         ),
     ),
-    columns=(FieldColumn("call_form", ColumnType.TEXT, characters=FORM_CHARACTERS),),
+    columns=("call_form",),
     in_definition=True,
 )
 
@@ -440,11 +439,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
                 meaning="0: no such bound",
             ),
         ),
-        columns=(
-            FieldColumn("misfire", ColumnType.WORD, words=MisfirePolicy, is_nullable=False),
-            FieldColumn("misfire_grace_ms", ColumnType.NUMBER, is_nullable=False),
-            FieldColumn("catchup_window_ms", ColumnType.NUMBER, is_nullable=False),
-        ),
+        columns=("misfire", "misfire_grace_ms", "catchup_window_ms"),
         in_definition=True,
     ),
     TIMEOUTS,
@@ -463,7 +458,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
             ),
         ),
         # `timer_tag` has them too, for look-ups. As JSON each quote and backslash takes two characters.
-        columns=(FieldColumn("tags", ColumnType.TEXT, characters=2_048),),
+        columns=("tags",),
     ),
     _KeepDays(
         "keep_days",
@@ -490,7 +485,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
             ),
         ),
         # 0: deleted after its last outcome; replaced by KEPT_AFTER_FAILURE if that is a failure.
-        columns=(FieldColumn("keep_days", ColumnType.SMALL_NUMBER),),
+        columns=("keep_days",),
     ),
     _Word(
         "keep_output",
@@ -507,7 +502,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
                 meaning="when the start of the target's answer is kept on record; not there: always",
             ),
         ),
-        columns=(FieldColumn("keep_output", ColumnType.WORD, words=KeepOutput),),
+        columns=("keep_output",),
         in_definition=True,
     ),
     _Retry(
@@ -522,7 +517,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
                 is_of_v1_only=True,
             ),
         ),
-        columns=(FieldColumn("retry", ColumnType.TEXT, characters=RETRY_CHARACTERS),),
+        columns=("retry",),
         in_definition=True,
     ),
     FORM,
@@ -541,7 +536,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
                 meaning="what becomes of a firing while another one of the timer is not done; not there: it is made",
             ),
         ),
-        columns=(FieldColumn("overlap", ColumnType.WORD, words=Overlap),),
+        columns=("overlap",),
         in_definition=True,
     ),
     *((FURTHER,) if FURTHER_FIELDS else ()),

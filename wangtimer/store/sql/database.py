@@ -16,7 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from wangtimer.core import fail_points
 from wangtimer.core.errors import RowsLocked, StoreAway, TookTooLong
 from wangtimer.core.fail_points import Step
-from wangtimer.store.sql.all_tables import metadata
+from wangtimer.store.sql.tables import metadata
 
 Result = TypeVar("Result")
 

@@ -17,7 +17,7 @@ from sqlalchemy import inspect
 from sqlalchemy.engine import URL
 
 from wangtimer.core.errors import BadSetting, StoreAway
-from wangtimer.store.sql.all_tables import metadata
+from wangtimer.store.sql.tables import metadata
 from wangtimer.store.sql.database import missing_file, with_driver
 from wangtimer.store.sql.upgrade import patient_connection
 

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import String, insert
+from sqlalchemy import Enum, String, insert
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.errors import InvalidInput, InvalidSchedule, Unreadable
@@ -14,7 +14,7 @@ from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import ENDLESS, Ending, Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.core.timers.field import ColumnType, TimerField
+from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER
 from wangtimer.core.timers.timer import NO_CALL, UNREAD, Definition, NewTimer, Timer, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_from, bounds_of
@@ -200,10 +200,10 @@ _OF_SCHEDULE = {
     "calendar": "schedule.excludeCalendar",
 }
 _OTHERS = {"app": "app", "name": "key", "notify": "target"} | {
-    column.name: field.asked[0].place
+    column: field.asked[0].place
     for field in FIELDS
     for column in field.columns
-    if column.holds is ColumnType.TEXT
+    if isinstance(timers.c[column].type, String) and not isinstance(timers.c[column].type, Enum)
 }
 
 

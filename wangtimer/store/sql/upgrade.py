@@ -29,7 +29,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql.compiler import DDLCompiler
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.store.sql.all_tables import metadata
+from wangtimer.store.sql.tables import metadata
 from wangtimer.store.sql.database import with_driver
 
 
