@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.cron.cron_fields import MAX_LENGTH
-from wangtimer.core.cron.cron_text import cron_from, cron_text
 from wangtimer.core.errors import InvalidSchedule
+from wangtimer.core.kinds.cron_kind import cron_from, cron_text
 from wangtimer.core.kinds.kinds import describe
 from wangtimer.core.previews.warnings import warnings_of
 from wangtimer.core.words.warning import WarningCode

@@ -84,7 +84,6 @@ def _nth_weekday(weekdays: Sequence[int], wanted: int, place: int) -> list[int]:
 
 
 def _nearest_open_day(weekdays: Sequence[int], day: int) -> int:
-    """Return the day from Monday to Friday of the month that is nearest to the given day."""
     weekday = weekdays[day - 1]
     if weekday == SATURDAY:
         return day - 1 if day > 1 else day + 2

@@ -109,7 +109,6 @@ def _from_monday(weekday: int) -> int:
 
 
 def _values_or_all(name: str, text: str) -> tuple[int, ...]:
-    """Return the values of a field; none if all match."""
     values = _values(name, text)
     low, high = BOUNDS[name]
     return () if len(values) == high - low + 1 else values

@@ -163,7 +163,7 @@ def _refuse_misread(name: str, text: str) -> None:
             f"write the {name} itself ({FIELD_RANGES[name]})",
         )
     parts = text.split(",")
-    if name == "weekday" and len({_is_of_month(part) for part in parts}) == 2:
+    if name == "weekday" and len({"#" in part or part.startswith("l") for part in parts}) == 2:
         # croniter refuses it too, except `5,5#2` and `*,5#2`, where it ignores the first part.
         raise InvalidSchedule(
             "schedule.cron",
@@ -173,11 +173,6 @@ def _refuse_misread(name: str, text: str) -> None:
     for part in parts:
         if found := RANGE.fullmatch(part):
             _refuse_misread_range(name, found)
-
-
-def _is_of_month(part: str) -> bool:
-    """Tell whether a part of the weekday field is `5#2` or `L5`."""
-    return "#" in part or part.startswith("l")
 
 
 def _refuse_misread_range(name: str, found: re.Match[str]) -> None:
@@ -200,7 +195,6 @@ def _refuse_misread_range(name: str, found: re.Match[str]) -> None:
 
 
 def _number(name: str, text: str) -> int | None:
-    """Return the number that a value of the field means; None if croniter is to refuse it."""
     value = NAMED_VALUES.get(name, {}).get(text, text)
     return int(value) if str(value).isdecimal() else None
 

@@ -7,7 +7,6 @@ from typing import Any
 from wangtimer.core.api_field import ApiField, ValueType
 from wangtimer.core.cron.cron import Cron, never_fires
 from wangtimer.core.cron.cron_dialect import CronDialect
-from wangtimer.core.cron.cron_text import cron_from, cron_text
 from wangtimer.core.kinds.clock_changes import warnings_of_clock_changes
 from wangtimer.core.kinds.cron_warnings import warnings_of_expression, warnings_of_text
 from wangtimer.core.kinds.kind import AskedRule, RuleKind, StoredRule
@@ -104,3 +103,19 @@ class CronKind(RuleKind[Cron]):
         """Return warnings about the moments when clocks change."""
         walls = replace(rule, timezone="UTC")
         return warnings_of_clock_changes(schedule, walls, rule.fields, after_ms, until_ms)
+
+
+def cron_text(cron: Cron) -> str:
+    """Return the expression as it is stored: `*/5 * * * *`, or behind its dialect, `quartz 0 0 9 ? * 2`.
+
+    A version that does not know the dialect reads its name as a field, and refuses it: it takes no weekday for another.
+    """
+    return cron.expression if cron.dialect is CronDialect.UNIX else f"{cron.dialect} {cron.expression}"
+
+
+def cron_from(text: str, timezone: str) -> Cron:
+    """Read back what `cron_text` wrote; an expression in an unknown dialect can be read, but not planned."""
+    name, _, expression = text.partition(" ")
+    if name == CronDialect.QUARTZ:
+        return Cron(expression, timezone, CronDialect.QUARTZ)
+    return Cron(text, timezone)
