@@ -129,10 +129,7 @@ class Broker:
 
 
 def described(chunk: Chunk) -> str:
-    """Return a chunk's text for people: how many firings, the first of their moments (UTC), and its slice.
-
-    The date is left out, since the message has it: Flower shows some fifty characters.
-    """
+    """Return a chunk's text for people: how many firings, their first moment (UTC, no date), its slice."""
     moments = [due.due_at for due in chunk.members]
     first = f" from {show_moment(min(moments)).partition('T')[2]}" if moments else ""
     return f"{len(moments)} firings{first}, slice {chunk.slice.tag}"

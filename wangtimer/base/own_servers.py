@@ -52,10 +52,7 @@ def found_servers(servers: Iterable[OwnServer], look_up: LookUp | None = None) -
 
 
 def broker_refusal(url: str, rules: EgressRules) -> str:
-    """Return why messages may not go to a named broker: it is a server of ours, or an address of a cloud's metadata.
-
-    Else an operator's word counts, whatever the rules of egress allow to apps. Its name is looked up.
-    """
+    """Return why no message may go to a broker: a server of ours, a cloud's metadata. Its name is looked up."""
     parts = urlsplit(url)
     name, port = parts.hostname or "localhost", parts.port or _PORTS.get(parts.scheme) or 0
     for address in addresses_of(name):

@@ -134,7 +134,6 @@ def _has_port(address: str) -> bool:
 
 
 def _networks(text: str) -> str:
-    """Return networks with commas between, as they were written."""
     for one in filter(None, (one.strip() for one in text.split(","))):
         try:
             ip_network(one)
@@ -150,13 +149,11 @@ def _egress(text: str) -> str:
 
 
 def _queues(text: str) -> str:
-    """Return names of queues with commas between, as they were written."""
     OwnQueues.read(text)
     return text.strip()
 
 
 def _servers(text: str) -> str:
-    """Return servers with commas between, as they were written; each has a name or address, and a port."""
     for one in filter(None, (one.strip() for one in text.split(","))):
         try:
             parts = urlsplit(f"//{one}")

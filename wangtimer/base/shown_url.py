@@ -8,10 +8,7 @@ _OPEN = frozenset({"charset", "db", "virtual_host"})
 
 
 def shown_url(url: str) -> str:
-    """Return the URL with `***` for its user and password, and for every query value but a few harmless ones.
-
-    Of a URL of another shape only `***` is shown: the secret may be anywhere in it.
-    """
+    """Return the URL with `***` for user, password, and query values but harmless ones; another text is `***`."""
     scheme, separator, rest = url.partition("://")
     if not separator or not _SCHEME.fullmatch(scheme):
         return "***"

@@ -198,10 +198,7 @@ def _private_key(text: str) -> PrivateKeyTypes:
 
 
 def _is_sound(key: rsa.RSAPrivateNumbers) -> bool:
-    """Tell whether the numbers of an RSA key belong together and its two factors are of one size.
-
-    The factors are seen by Fermat's test: where they are no primes, OpenSSL signs a second time, the slow way.
-    """
+    """Tell whether an RSA key's numbers fit, with factors that pass Fermat's test: else OpenSSL signs slowly."""
     n, e, p, q = key.public_numbers.n, key.public_numbers.e, key.p, key.q
     if min(p, q) < 3 or p * q != n or abs(p.bit_length() - q.bit_length()) > MOST_BITS_APART:
         return False

@@ -156,10 +156,7 @@ class Exchanges:
         connect_ms: int | None,
         before: Reply | None,
     ) -> bool:
-        """Send, or end the call unsent; False if the connection turned out dead, and nothing was sent.
-
-        `connect_ms`: how long the call waited for its new connection; None: it is a kept one. `before`: see `Placed`.
-        """
+        """Send, or end unsent; False: the connection is dead. `connect_ms` None: a kept one. `before`: see `Placed`."""
         may_send = is_allowed(call)
         now = self._clock.monotonic()
         timeouts = call.timeouts

@@ -11,10 +11,7 @@ _SELECT_TAKES = 1_024
 
 
 class Sockets:
-    """Tells whoever watches a socket what it is ready for.
-
-    A watcher may be told of a socket that is not ready after all: another socket had its number a moment ago.
-    """
+    """Tells who watches a socket what it is ready for; wrongly where another one had its number just before."""
 
     def __init__(self, wake_fd: int) -> None:
         self._wake_fd = wake_fd

@@ -331,8 +331,5 @@ def _tell(listener: Callable[..., None], *what: object) -> None:
 
 
 def next_look_at(began_at: float, ended_at: float) -> float:
-    """Return when to look again for calls that wait too long, after a look from `began_at` to `ended_at`.
-
-    In seconds of a stop-watch. After a long look comes a rest in proportion.
-    """
+    """Return when to look again, s of a stop-watch: a rest in proportion to the look of `began_at` to `ended_at`."""
     return began_at + max(_LOOK_FOR_CROWDS_S, _REST_OF_A_LOOK * (ended_at - began_at))

@@ -91,10 +91,7 @@ class Tls:
 
 
 def client_context(*authorities: str) -> ssl.SSLContext:
-    """Return a context that trusts the system's list, or certifi's; SSL_CERT_FILE and SSL_CERT_DIR name another.
-
-    It trusts the `authorities` of each text (PEM) beside. Raises ssl.SSLError where one cannot be read.
-    """
+    """Return a context that trusts the system's list, or certifi's, and `authorities` (PEM). Raises SSLError."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     paths = ssl.get_default_verify_paths()

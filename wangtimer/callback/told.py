@@ -24,10 +24,7 @@ def retry_after_ms(text: str, now_ms: float) -> int | None:
 
 
 def shown_place(location: str) -> str:
-    """Return where a redirect points, as records show it: without user, query and fragment, which may hold secrets.
-
-    A long one ends with `…`: by that who hides secrets knows that one may be cut off there.
-    """
+    """Return where a redirect points, without user, query and fragment; a long one is cut off, and ends with `…`."""
     try:
         parts = urlsplit(location)
         host = parts.netloc.rpartition("@")[2]

@@ -82,7 +82,6 @@ class BenchTimers:
         self._client().delete_timer(timer_id)
 
     def _client(self) -> Client:
-        """The client of this thread: threads cannot share one."""
         held: Client | None = getattr(self._of_thread, "client", None)
         if held is None:
             held = self._of_thread.client = Client(self._api_url, self._app, TIMEOUT_S)

@@ -180,10 +180,7 @@ class AppCalls(Calls):
         self._delete(self._ask, place_of(RULES, name), {})
 
     def test_alert_rule(self, name: str, *, idempotency_key: str | None = None) -> AlertTest:
-        """Send a test message by a rule, and return what its destination answered; that takes some seconds.
-
-        The request has an Idempotency-Key: the given one, or a new one.
-        """
+        """Send a test message by a rule; return its destination's answer. Under this Idempotency-Key, or a new one."""
         answer = self._post_once(f"{place_of(RULES, name)}:test", {}, idempotency_key)
         return answer.typed(AlertTest, "error")
 

@@ -216,7 +216,6 @@ class Consumer:
             self._under_way[call.id, call.attempt] = (call, every_s, waiting.came_at + every_s)
 
     def _done(self, call: ReceivedCall) -> Word | None:
-        """Act on a firing; return what is said of it."""
         try:
             with self._seen.acting_on(call.id) as is_new:
                 if is_new:

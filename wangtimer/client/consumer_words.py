@@ -125,7 +125,6 @@ class Speaker:
 
 
 def _batches(words: list[tuple[Word, float]]) -> Iterator[list[tuple[Word, float]]]:
-    """Yield words for one request each."""
     batch: list[tuple[Word, float]] = []
     size = 0
     for timed in words:

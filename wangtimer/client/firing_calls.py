@@ -72,11 +72,7 @@ class FiringCalls(Calls):
         return answer.typed(Prolonged, "ackBy")
 
     def fire_timer(self, which: Which, *, idempotency_key: str | None = None) -> Firing:
-        """Fire a timer now, whatever its schedule; return the new firing.
-
-        The request has an Idempotency-Key: the given one, or a new one. So a retry after a lost answer does not fire
-        twice.
-        """
+        """Fire a timer now; under this Idempotency-Key, or a new one, so that a retry does not fire twice."""
         return self._post_once(f"{self._path(which)}:fire", None, idempotency_key).typed(Firing, "id")
 
     def replay_firings(
@@ -174,10 +170,7 @@ class FiringCalls(Calls):
     def replay_dead_letters_in_rounds(
         self, *, spread: Spread | None = None, **wanted: Unpack[DeadLetterFilter]
     ) -> Iterator[Replay]:
-        """Replay all that match; yield the result of each round, until none is left or a round does nothing.
-
-        No more are replayed than matched at first: what fails again meanwhile is not.
-        """
+        """Replay what matches at first; yield each round's result, until none is left or one does nothing."""
         body = given({**named(wanted), **(spread or {})})
         return in_rounds(body, lambda body: self._replay(LETTERS, body, None))
 

@@ -122,10 +122,7 @@ class Followed:
         self.told = {outcome: at for outcome, at in self.told.items() if at >= self.start_ms}
 
     def _pages(self) -> Iterator[list[Firing]]:
-        """Yield the firings from `start_ms` on, earliest first, a page at a time; no page is empty.
-
-        The service lists the latest first. So a longer list is read in spans of time of no more than a page each.
-        """
+        """Yield firings from `start_ms` on, earliest first, in spans of a page: the service lists the latest first."""
         page = self._page(self.start_ms, None)
         rows = page["items"]
         if page["nextCursor"] is None:
@@ -161,7 +158,7 @@ class Followed:
         older = [
             firing_id
             for firing_id in self.open
-            if self.start_ms is not None and _moment_in(firing_id) < self.start_ms
+            if self.start_ms is not None and int(firing_id.rpartition("-")[2]) < self.start_ms
         ]
         still_open = 0
         for firing_id in older:
@@ -196,7 +193,3 @@ class Followed:
 def _narrower(rows: Sequence[Firing]) -> int:
     """Return half the span of time, in ms, of rows that are latest first: of firings that come evenly, half a page."""
     return max(1, (moment_ms(rows[0]["fireAt"]) - moment_ms(rows[-1]["fireAt"])) // 2)
-
-
-def _moment_in(firing_id: str) -> int:
-    return int(firing_id.rpartition("-")[2])

@@ -46,7 +46,7 @@ def put_whole(body: Mapping[str, Any]) -> dict[str, Any]:
     headers = target["headers"] or {}
     if target.get("json") is not None:
         del target["body"]
-        headers = headers if _has_type(headers) else {**headers, **_JSON_TYPE}
+        headers = headers if "content-type" in map(str.lower, headers) else {**headers, **_JSON_TYPE}
     return {
         **whole,
         "schedule": {**rule_defaults, **body["schedule"]},
@@ -117,10 +117,6 @@ def _part_holds(held: Mapping[str, Any], name: str, wanted: Any) -> bool:
             )
         case _:
             return bool(held.get(name, "") == (wanted or ""))
-
-
-def _has_type(headers: Mapping[str, Any]) -> bool:
-    return any(name.lower() == "content-type" for name in headers)
 
 
 def _by_name(headers: Mapping[str, Any]) -> dict[str, list[str]]:

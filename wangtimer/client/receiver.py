@@ -280,7 +280,6 @@ def _headers(environ: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _body(environ: Mapping[str, Any]) -> bytes:
-    """Return the whole body; raises `NotACallback` where the connection broke within it."""
     length = environ.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal() or int(length) > MOST_BODY_BYTES:
         raise NotACallback(f"no callback has a body of {length[:20]} bytes")

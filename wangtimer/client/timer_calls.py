@@ -32,10 +32,7 @@ class TimerCalls(Calls):
     """Make, list, read, change and delete timers. Each method raises `ClientError`."""
 
     def create_timer(self, *, idempotency_key: str | None = None, **timer: Unpack[NewTimer]) -> ChangedTimer:
-        """Make a timer, enabled unless `enabled` is False, in one request and one commit.
-
-        The request has an Idempotency-Key: the given one, or a new one. So it is safe to send it again.
-        """
+        """Make a timer, enabled unless `enabled` is False, in one commit; under this Idempotency-Key, or a new one."""
         return self._post_once(TIMERS, given(timer), idempotency_key).typed(ChangedTimer, "id")
 
     def put_timer(self, which: Which, *, version: int | None = None, **timer: Unpack[TimerBody]) -> PutTimer:
@@ -140,10 +137,7 @@ class TimerCalls(Calls):
     def batch_create_timers(
         self, timers: Sequence[NewTimer], *, idempotency_key: str | None = None
     ) -> NewTimersOutcome:
-        """Make up to 1,000 timers, and return the result of each. A failed one does not stop the others.
-
-        The request has an Idempotency-Key: the given one, or a new one.
-        """
+        """Make up to 1,000 timers, whichever fail; return each result. Under this Idempotency-Key, or a new one."""
         body = {"timers": [given(timer) for timer in timers]}
         answer = self._post_once(f"{TIMERS}:batchCreate", body, idempotency_key)
         return answer.typed(NewTimersOutcome, "items")

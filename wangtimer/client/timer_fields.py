@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import NoneType
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args, get_origin, get_type_hints
 
@@ -28,9 +28,8 @@ class About:
     can_be_cleared: bool = False
 
 
-def clearable(text: str, default: Any = None) -> About:
-    """Return the text of a field whose value None removes."""
-    return About(text, default, can_be_cleared=True)
+# The text of a field whose value None removes.
+clearable = partial(About, can_be_cleared=True)
 
 
 @dataclass(frozen=True, slots=True)

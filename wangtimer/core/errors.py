@@ -148,10 +148,7 @@ class NotOnRecord(WangTimerError):
 
 
 class Conflict(WangTimerError):
-    """The timer's present state does not allow this; the message says which state and what to do.
-
-    `existing_id` is the timer that is in the way, where there is one and it could be found.
-    """
+    """The timer's state does not allow this; the message says which. `existing_id`: the timer in the way, if found."""
 
     def __init__(
         self,
@@ -203,10 +200,7 @@ class Unreadable(WangTimerError):
 
 
 class UnopenedSecrets(Unreadable):
-    """The secrets of a timer, or of a target, cannot be opened: their key is not among the settings' keys.
-
-    `owner` is the id of the timer, or the name of the target.
-    """
+    """No setting has the key of the secrets of a timer (`owner` is its id), or of a target (its name)."""
 
     def __init__(self, owner: int | str, reason: str) -> None:
         kind = "timer" if isinstance(owner, int) else "target"

@@ -10,10 +10,7 @@ MOST_LETTERS = 128
 
 
 def near_miss(written: str, known: Iterable[str]) -> str | None:
-    """Return the known name of which `written` is a misspelling; None if none is near enough.
-
-    Case, hyphens, spaces and underscores do not count; letters left out, added, changed or swapped do.
-    """
+    """Return the known name that was meant, or None. Case, hyphens, spaces and underscores do not count."""
     letters = _letters(written)
     scored = [(_distance(letters, _letters(name)), name) for name in known]
     near = [(slips, name) for slips, name in scored if slips <= _most_slips(letters, _letters(name))]

@@ -1,7 +1,4 @@
-"""How much CPU one request may take: long loops ask now and then whether to stop.
-
-Workers have no budget: they do bit by bit what a request may not do at once.
-"""
+"""How much CPU a request may take: long loops ask whether to stop. Workers do it bit by bit, and have no budget."""
 
 import time
 from collections.abc import Iterator

@@ -13,10 +13,7 @@ from wangtimer.messaging.message import Message
 
 
 class Deliveries:
-    """One engine for HTTP, one for each broker; each takes its own calls. To the executor they are one engine.
-
-    A message for a broker that is not set up here is HTTP's to fail: it says so.
-    """
+    """One engine for HTTP and one for each broker, as one. What is for a broker not set up here, HTTP fails."""
 
     def __init__(self, http: DeliveryEngine, brokers: Mapping[str, TimedEngine]) -> None:
         self._http = http

@@ -1,7 +1,4 @@
-"""Any other transport of kombu, by its URL; each message is sent by itself, to a queue that is named.
-
-Of these only the one that keeps queues in a SQL database is tried.
-"""
+"""Any other transport of kombu, by its URL: a message at a time, to named queues; tried with SQL alone."""
 
 from typing import Any
 

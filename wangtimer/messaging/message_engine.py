@@ -273,7 +273,6 @@ class MessageEngine(TimedEngine):
 
 
 def _shown(place: MessagePlace, task: str) -> str:
-    """Return a place as records name it."""
     if place.kind is PlaceKind.EXCHANGE:
         return f"exchange {place.name!r} with routing key {place.routing_key!r}"
     return f"{place.kind} {place.name!r}" + (f", task {task!r}" if task else "")

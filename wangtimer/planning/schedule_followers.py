@@ -156,10 +156,7 @@ LONGEST_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class CalendarFollower:
-    """Gives timers the new days of the uploaded calendar they name, many at a time.
-
-    Goes on where the last run stopped: the timers' rows say what is left. Two at once waste a little work.
-    """
+    """Gives timers the new days of the calendar they name, many at a time; goes on where the last run stopped."""
 
     registrar: Registrar
     followers: CalendarFollowers

@@ -128,10 +128,7 @@ def dying_with(parent: int) -> Callable[[], None]:
 
 
 def inherited_environment() -> dict[str, str]:
-    """Return this process's environment for children: this Python's programs first, byte code cached.
-
-    Without cached byte code every start costs each of the processes a second or more.
-    """
+    """Return this process's environment for children, with byte code cached: else each start takes a second more."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PATH"] = os.pathsep.join(
         [str(Path(sys.executable).parent), environment.get("PATH", os.defpath)]

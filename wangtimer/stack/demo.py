@@ -57,7 +57,6 @@ def _run(folder: Path, stop: StopRequest) -> int:
 
 
 def _start_receiver(stack: EmbeddedStack, out: Path, stop: StopRequest) -> str:
-    """Start the receiver as a process of its own; return its URL."""
     spec = ChildSpec(
         name="receiver",
         argv=(sys.executable, "-m", "wangtimer.stack.receiver", "--port", "0", "--out", str(out)),

@@ -194,10 +194,7 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
 
 
 def beat_that_works(trigger: Command) -> Command:
-    """Return the command of one process that is beat, scheduler, migrate and trigger, made of the Procfile's trigger.
-
-    It is named as beat is, of which the check-up asks a sign of life.
-    """
+    """Return the command of a process, named as beat, that is beat, scheduler, migrate and trigger."""
     words = {TRIGGER: f"{SCHEDULE},{MIGRATE},{TRIGGER}", f"{TRIGGER}@%h": "beat@%h"}
     return Command("beat", (*(words.get(word, word) for word in trigger.argv), "-I", "wangtimer.own_beat"))
 

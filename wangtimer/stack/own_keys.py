@@ -47,7 +47,6 @@ def _provide(keys: ApiKeyStore, file: Path, app: str | None, scopes: frozenset[S
 
 
 def _counts(keys: ApiKeyStore, file: Path, app: str | None, now: int) -> bool:
-    """Tell whether a file has a key of the app that still counts."""
     try:
         text = KeyText.read(file.read_text().split()[-1])
     except (OSError, UnicodeDecodeError, IndexError):

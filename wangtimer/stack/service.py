@@ -45,10 +45,7 @@ class Service:
             self._supervisor.start(self._spec(command), rank)
 
     def await_ready(self, api_url: str, stop: StopRequest, seconds: float = START_SECONDS) -> None:
-        """Return once every worker has announced itself and the API at `api_url` is ready, or at `stop`.
-
-        Raises `StartError` naming the process that ended or what is not ready in time.
-        """
+        """Return once all and the API at `api_url` are ready, or at `stop`. Raises `StartError` naming what is not."""
 
         def all_ready() -> bool:
             return stop.has_come or (self._supervisor.all_ready() and is_ready(api_url))

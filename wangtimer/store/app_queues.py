@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import structlog
 
@@ -24,12 +23,10 @@ NOTE_EVERY_S = 2.0
 GONE_AFTER_MS = 10_000
 
 
-def _queues_of(told: Any) -> dict[str, str]:
-    return {app: str(queue) for app, queue in told.items()}
-
-
 # The name of each app's own queue.
-APP_QUEUES: ReplicaKind[Mapping[str, str]] = ReplicaKind("app-queues", dict, _queues_of, {})
+APP_QUEUES: ReplicaKind[Mapping[str, str]] = ReplicaKind(
+    "app-queues", dict, lambda told: {app: str(queue) for app, queue in told.items()}, {}
+)
 
 
 @dataclass(slots=True)

@@ -56,10 +56,7 @@ class HotStore:
         self.add_all(self.in_window(firings), is_repair)
 
     def in_window(self, firings: Sequence[Firing]) -> Sequence[Firing]:
-        """Return the firings that Redis is to hold by now; ask after their commit. Raises `StoreAway`.
-
-        Firings due soon are among them whatever is announced: the mark may be lost, or behind.
-        """
+        """Return the committed firings that Redis is to hold by now, those due soon always. Raises `StoreAway`."""
         always_until = int(self._clock.now_ms()) + self._always_held_ms
         if all(firing.due_at <= always_until for firing in firings):
             return firings
@@ -96,10 +93,7 @@ class HotStore:
         return tallies.keys() - needs.keys()
 
     def arm_now(self, firings: Sequence[Firing]) -> list[Chunk]:
-        """Add firings due within the lead straight into `armed`; return the chunks to send.
-
-        A trigger takes up firings that are not sent, or were not armed here: the agenda has the slices.
-        """
+        """Add firings due within the lead into `armed`; return the chunks to send. A trigger takes up all others."""
         chunks = []
         now = int(self._clock.now_ms())
         for slice_, members in _by_slice(firings).items():

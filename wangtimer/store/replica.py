@@ -92,10 +92,7 @@ class Replica(Generic[Value]):
         return None if text is None else self._from_text(text)
 
     def lately(self) -> Value:
-        """Return what is known, read anew if that was too long ago. Raises `StoreAway` while nothing is known.
-
-        Who knows something waits for nobody who reads it anew.
-        """
+        """Return what is known, read anew when old, for which nobody waits. Raises `StoreAway` if nothing is known."""
         if self._is_due() and self._lock.acquire(blocking=not self.is_known):
             try:
                 if self._is_due():
@@ -142,10 +139,7 @@ class Replica(Generic[Value]):
 
 
 class Replicas:
-    """Those of a process, read by one command; what fails for one of them holds up no other.
-
-    No call begins before this process knows those of `before_calls`.
-    """
+    """A process's, read by one command; a failing one holds up no other. No call begins without `before_calls`."""
 
     def __init__(
         self,

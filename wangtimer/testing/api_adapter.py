@@ -96,10 +96,7 @@ _in_use: ContextVar[Deployment] = ContextVar("wangtimer.testing.deployment")
 
 
 class WiringInUse:
-    """Stands for a `Wiring`: it has the parts of the deployment whose request is being answered.
-
-    In the API's own threads, such as health probes, they are the parts of the latest request.
-    """
+    """Stands for the `Wiring` of the deployment whose request is answered; in other threads, of the latest one."""
 
     latest: Deployment
 

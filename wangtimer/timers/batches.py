@@ -177,7 +177,6 @@ class Batches:
             yield some
 
     def _draft_of(self, new: NewTimer, is_enabled: bool, now: int) -> Draft | WangTimerError:
-        """Return the timer's draft, enabled if it is to be, or why it is refused."""
         try:
             refuse_past(new.schedule, now)
             self.timers.seals.refuse_new(new.notify)
@@ -189,7 +188,6 @@ class Batches:
             return error
 
     def _store(self, app: str, wanted: Sequence[Draft | WangTimerError], now: int) -> list[Result]:
-        """Store the drafts in one transaction, and tell Redis of those with firings."""
         drafts = [new_timer for new_timer in wanted if isinstance(new_timer, Draft)]
         if not drafts:
             return [new_timer for new_timer in wanted if not isinstance(new_timer, Draft)]

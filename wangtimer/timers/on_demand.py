@@ -124,10 +124,7 @@ class OnDemand:
         return firing
 
     def cancel(self, app: str, timer_id: int, fire_at: int) -> Cancelled:
-        """Skip one coming firing (ms UTC); it must be more than `soon_ms` away.
-
-        Raises `UnknownTimer`, `UnknownFiring`, `StoreAway`, and `Conflict` where it cannot be cancelled any more.
-        """
+        """Skip a firing over `soon_ms` ahead (ms UTC). Raises `UnknownTimer`, `UnknownFiring`, `Conflict`."""
         now = self._now()
         timer, record = self.demands.cancel(
             app, timer_id, fire_at, now, lambda read: without(read, fire_at, now, self.soon_ms)
@@ -137,10 +134,7 @@ class OnDemand:
     def replay_these(
         self, app: str, keys: Sequence[tuple[int, int]], rate: Rate, dry_run: bool = False
     ) -> Replayed:
-        """Attempt these failed or skipped firings, (timer, moment in ms UTC), once more.
-
-        Raises `InvalidInput`, `StoreAway`, and `TooFast` where the app may replay no more for now.
-        """
+        """Attempt these failed or skipped (timer, moment) once more. Raises `InvalidInput`, `StoreAway`, `TooFast`."""
         _refuse_late_start(rate, self._now())
         wanted = {Member(timer_id, fire_at, 0) for timer_id, fire_at in keys}
         return self._replay_members(app, wanted, rate, dry_run, {})
@@ -175,7 +169,7 @@ class OnDemand:
         as_they_were: Mapping[MemberKey, Firing],
     ) -> Replayed:
         """Replay these members of an app; where the row of one is purged, it is made as it was."""
-        wanted = sorted(members, key=_by_moment)
+        wanted = sorted(members, key=lambda member: (member.fire_at, member.timer_id))
         rows: dict[MemberKey, Firing] = {}
         for page in pages_of(wanted, REPLAYS_A_TRANSACTION):
             rows |= self.firings.rows(page)
@@ -315,7 +309,6 @@ def _why_not(row: Firing | None, living: set[int]) -> str:
 
 
 def _as_it_was(letter: DeadLetter) -> Firing:
-    """Return the firing as it failed."""
     return Firing(
         letter.timer_id, letter.fire_at, 0, letter.kind, FiringStatus.FAILED, letter.fire_at, letter.attempt
     )
@@ -363,10 +356,6 @@ def _refuse_late_start(rate: Rate, now: int) -> None:
             f"it is more than {LATEST_START_DAYS} days ahead",
             "write an earlier moment, or ask later",
         )
-
-
-def _by_moment(member: Member) -> tuple[int, int]:
-    return member.fire_at, member.timer_id
 
 
 def pages_of(items: Sequence[Item], size: int) -> Iterator[list[Item]]:

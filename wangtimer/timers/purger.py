@@ -189,10 +189,7 @@ class TotalCounter:
     clock: Clock
 
     def count_all(self) -> int:
-        """Count the apps that were counted longest ago, until `LONGEST_S` is over; return how many.
-
-        An app whose rows somebody else holds is left to the next count. Raises `StoreAway`.
-        """
+        """Count the apps counted longest ago, for `LONGEST_S`; return how many. Held ones wait. Raises `StoreAway`."""
         now, ends_at = int(self.clock.now_ms()), self.clock.monotonic() + LONGEST_S
         counted = 0
         held: set[str] = set()

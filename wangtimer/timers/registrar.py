@@ -69,11 +69,7 @@ class Registrar:
     send_chunk: Callable[[Chunk], None]
 
     def create(self, new: NewTimer, keep: ToKeep | None = None) -> Timer:
-        """Store a disabled timer, and the answer that `keep` makes of it.
-
-        Raises `InvalidInput` for a moment more than a minute past, `Conflict` for a name or an answer's key in use,
-        `StoreAway`.
-        """
+        """Store a disabled timer, and the answer `keep` makes of it. Raises `InvalidInput`, `Conflict`, `StoreAway`."""
         now = int(self.clock.now_ms())
         refuse_past(new.schedule, now)
         return self.timers.create(new, now, keep)
@@ -290,10 +286,7 @@ class Registrar:
         return _noting(timer, self.tell_redis([timer.definition], firings, now))
 
     def tell_of_new(self, definitions: list[Definition], firings: list[Firing], now: int) -> bool:
-        """Tell Redis of those new timers that have firings; False as for `tell_redis`.
-
-        Of the others Redis holds nothing that could be wrong. Whoever adds their first firing tells it of them.
-        """
+        """Tell Redis of new timers with firings, and of no others, of which it holds nothing; False as `tell_redis`."""
         near = {firing.timer_id for firing in firings}
         return not near or self.tell_redis(
             [definition for definition in definitions if definition.timer_id in near], firings, now

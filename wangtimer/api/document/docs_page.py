@@ -85,10 +85,7 @@ SECOND_REQUEST = "curl '{url}v1/firings?limit=1' -H @.wangtimer/key"
 
 
 def page_at(url: str) -> str:
-    """Return the page, in HTML, of a service at this URL, which ends with a slash.
-
-    The commands to paste name this URL where a shell needs no quotes for it, or else the default one.
-    """
+    """Return the page in HTML of a service at this URL, which its commands name unless a shell would quote it."""
     url = url if _PLAIN_URL.fullmatch(url) else "http://localhost:5000/"
     return PAGE.format(
         app_header=APP_HEADER,

@@ -4,6 +4,8 @@ An address is judged only where the URL has one, or says localhost. Any other na
 connects, and the engine judges then.
 """
 
+from functools import partial
+
 from flask import current_app, has_app_context
 
 from wangtimer.api.http.codes import ErrorCode
@@ -70,8 +72,7 @@ def _rules_in_use() -> EgressRules | None:
     return kept
 
 
-def _bad_url(field: str, reason: str, mend: str) -> Refused:
-    return Refused(ErrorCode.BAD_CALLBACK, field, reason, mend)
+_bad_url = partial(Refused, ErrorCode.BAD_CALLBACK)
 
 
 _MEND = "ask the operator, who sets up brokers (WANGTIMER_BROKERS_FILE)"

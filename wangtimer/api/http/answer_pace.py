@@ -18,10 +18,7 @@ SOCKET = "gunicorn.socket"
 
 
 class AnswerPace:
-    """Counts seconds of one answer, and its bytes where they earn time.
-
-    Bytes that are taken at once only fill buffers, so a client can never be more than `BEHIND_S` behind.
-    """
+    """Counts an answer's seconds, and bytes where they earn time: a client is at most `BEHIND_S` behind."""
 
     def __init__(self, earns: bool = False) -> None:
         self._left_s, self._earns = BEHIND_S, earns

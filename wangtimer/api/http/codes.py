@@ -28,10 +28,8 @@ class ErrorCode(Enum):
     BAD_VALUE = 40007, "A value is too long, too short, out of range, or has characters it must not have."
     BAD_SCHEDULE = (
         40008,
-        (
-            f"Not exactly one of {_SAY_WHEN} (in `/v1`: {_SAY_WHEN_IN_V1}); or one that cannot be read, "
-            "never fires, or is long past; or an unknown zone or calendar; or any moment that cannot be read."
-        ),
+        f"Not exactly one of {_SAY_WHEN} (in `/v1`: {_SAY_WHEN_IN_V1}); or one that cannot be read, "
+        "never fires, or is long past; or an unknown zone or calendar; or any moment that cannot be read.",
     )
     BAD_CALLBACK = (
         40009,
@@ -41,18 +39,14 @@ class ErrorCode(Enum):
     WRONG_HOST = 40011, "The `Host` is not a name of this service; `WANGTIMER_HTTP_HOSTS` can add it."
     TOO_MUCH_WORK = (
         40012,
-        (
-            "The request takes more CPU than one may (about half a second): nothing of it is done. Send fewer timers, "
-            "a shorter range, a smaller `maxFirings` or `count`, or a simpler `cron`. Also for JSON with more than 64 "
-            "fields in an object, or more than 200,000 values."
-        ),
+        "The request takes more CPU than one may (about half a second): nothing of it is done. Send fewer timers, "
+        "a shorter range, a smaller `maxFirings` or `count`, or a simpler `cron`. Also for JSON with more than 64 "
+        "fields in an object, or more than 200,000 values.",
     )
     OWN_CALLBACK = (
         40013,
-        (
-            "The request carries `webhook-id` and `X-WangTimer-*`: it is a callback of a timer. A callback may make no "
-            "timers and no firings, or one timer could fire for ever."
-        ),
+        "The request carries `webhook-id` and `X-WangTimer-*`: it is a callback of a timer. A callback may make no "
+        "timers and no firings, or one timer could fire for ever.",
     )
     NO_KEY = (
         40101,
@@ -95,17 +89,13 @@ class ErrorCode(Enum):
     WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
     NAME_TAKEN = (
         40901,
-        (
-            "The app has a timer of this name, `data.existingId` (in `/v1`: of this key, `existingId`). Deleting that "
-            "timer frees the name."
-        ),
+        "The app has a timer of this name, `data.existingId` (in `/v1`: of this key, `existingId`). Deleting that "
+        "timer frees the name.",
     )
     WRONG_STATE = (
         40902,
-        (
-            "The state of the timer or calendar does not allow it, such as a one-shot more than a minute past, or an "
-            "app's 101st calendar. Or the first request with this Idempotency-Key is still under way."
-        ),
+        "The state of the timer or calendar does not allow it, such as a one-shot more than a minute past, or an "
+        "app's 101st calendar. Or the first request with this Idempotency-Key is still under way.",
     )
     VERSION_CHANGED = (
         40903,
@@ -113,17 +103,13 @@ class ErrorCode(Enum):
     )
     PRECONDITION_FAILED = (
         41201,
-        (
-            "`/v1` only: the timer has changed since the version of `If-Match`, or since a batch found it; or a `PUT` "
-            "with `If-Match` found none."
-        ),
+        "`/v1` only: the timer has changed since the version of `If-Match`, or since a batch found it; or a `PUT` "
+        "with `If-Match` found none.",
     )
     BODY_TOO_LARGE = (
         41301,
-        (
-            "The request's body is over 64 KiB, or 8 MiB where it holds many timers; or one of these is over 64 KiB. "
-            "The stream process takes 1 MiB. Also for a body in more than 100,000 chunks."
-        ),
+        "The request's body is over 64 KiB, or 8 MiB where it holds many timers; or one of these is over 64 KiB. "
+        "The stream process takes 1 MiB. Also for a body in more than 100,000 chunks.",
     )
     WRONG_CONTENT_TYPE = 41501, "The body is not declared as `application/json` in UTF-8."
     KEY_REUSED = (
@@ -142,36 +128,28 @@ class ErrorCode(Enum):
     INTERNAL = 50001, "A fault of the service; it is in its log."
     STORE_AWAY = (
         50301,
-        (
-            "SQL or Redis did not answer. Repeat after `Retry-After` seconds; a change may or may not have been "
-            "made, so a repeated create can answer 40901."
-        ),
+        "SQL or Redis did not answer. Repeat after `Retry-After` seconds; a change may or may not have been "
+        "made, so a repeated create can answer 40901.",
     )
     NOT_READY = 50302, "`/readyz` only: at least one of SQL, store and broker does not answer."
     TOO_MANY_AT_ONCE = (
         50303,
-        (
-            "This process already runs as many exports as it may, a quarter of its threads, looks through very many "
-            "timers, firings or entries for two requests, or has four large requests: batches of over 100 timers or "
-            "64 KiB, replays, backfills; for one app half as many. Ask for one timer, a shorter time or what few "
-            "timers meet, or repeat after `Retry-After` seconds."
-        ),
+        "This process already runs as many exports as it may, a quarter of its threads, looks through very many "
+        "timers, firings or entries for two requests, or has four large requests: batches of over 100 timers or "
+        "64 KiB, replays, backfills; for one app half as many. Ask for one timer, a shorter time or what few "
+        "timers meet, or repeat after `Retry-After` seconds.",
     )
 
     NOT_ON_RECORD = (
         50304,
-        (
-            "`:ack`, `:nack` and `:heartbeat` only: the answer 202 of the call is not on record yet. Repeat after "
-            "`Retry-After` seconds."
-        ),
+        "`:ack`, `:nack` and `:heartbeat` only: the answer 202 of the call is not on record yet. Repeat after "
+        "`Retry-After` seconds.",
     )
 
     TOOK_TOO_LONG = (
         50305,
-        (
-            "SQL answers, but ended a statement that took too long. Ask for less, or repeat after `Retry-After` "
-            "seconds; a change may or may not have been made."
-        ),
+        "SQL answers, but ended a statement that took too long. Ask for less, or repeat after `Retry-After` "
+        "seconds; a change may or may not have been made.",
     )
 
     def __init__(self, number: int, meaning: str) -> None:

@@ -50,7 +50,7 @@ def after(
 def read(order: str, cursor: str, kind: type[int] | type[str]) -> tuple[int | str, int]:
     """Return the value and id that `write` got for the same order; raises `Refused`."""
     try:
-        found = orjson.loads(_decode(cursor))
+        found = orjson.loads(urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)))
     except ValueError:
         found = None
     match found:
@@ -76,10 +76,6 @@ def shown_each(
         except Exception as error:
             log.error("row_cannot_be_shown", row=name_of(row), error=repr(error)[:200])
     return found
-
-
-def _decode(cursor: str) -> bytes:
-    return urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
 
 
 def unknown() -> Refused:

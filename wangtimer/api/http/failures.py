@@ -146,7 +146,9 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
     """Answer every error of the app with the teller of its path's prefix, or else in the envelope."""
 
     def tell(fault: Fault) -> Response:
-        own = next((own for prefix, own in tellers.items() if _is_below(prefix)), in_envelope)
+        own = next(
+            (own for prefix, own in tellers.items() if f"{request.path}/".startswith(prefix)), in_envelope
+        )
         response = own(fault)
         if response.status_code == HTTPStatus.UNAUTHORIZED:
             response.headers["WWW-Authenticate"] = "Bearer"
@@ -159,11 +161,6 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
     app.register_error_handler(TooFast, lambda error: _later(error, tell, error.retry_after_s))
     app.register_error_handler(HTTPException, lambda error: _http(error, tell))
     app.register_error_handler(Exception, lambda error: _fault(error, tell))
-
-
-def _is_below(prefix: str) -> bool:
-    """Tell whether the request's path begins with a prefix, or is it without its last slash."""
-    return f"{request.path}/".startswith(prefix)
 
 
 def fault_of(error: WangTimerError) -> Fault:

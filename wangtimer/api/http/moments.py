@@ -1,6 +1,7 @@
 """Moments as callers write them: RFC 3339, or ms since 1970."""
 
 import re
+from functools import partial
 from typing import Any
 
 from wangtimer.api.http.codes import ErrorCode
@@ -87,5 +88,4 @@ def _within_range(moment: int, field: str) -> int:
     return moment
 
 
-def _bad(field: str, reason: str, mend: str, meant: str | None = None) -> Refused:
-    return Refused(ErrorCode.BAD_SCHEDULE, field, reason, mend, meant)
+_bad = partial(Refused, ErrorCode.BAD_SCHEDULE)

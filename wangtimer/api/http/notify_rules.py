@@ -168,10 +168,7 @@ def read_method(method: Any) -> Any:
 
 
 def read_headers(given: Any) -> tuple[tuple[str, str], ...]:
-    """Return headers as pairs, in their order. A name with a list of values comes once for each value.
-
-    Takes a map from name to text or list of texts, or None. Raises `Refused`.
-    """
+    """Return headers as pairs, in order, one for each value of a list; of None none. Raises `Refused`."""
     if given is None:
         return ()
     pairs = ((name, value) for name, values in _named_values(given) for value in values)
@@ -181,10 +178,7 @@ def read_headers(given: Any) -> tuple[tuple[str, str], ...]:
 
 
 def read_header_changes(given: Any) -> HeaderChanges | None:
-    """Return the changes of headers, in their order; None: all headers are removed.
-
-    Takes the same as `read_headers`, and null for a header to remove. Raises `Refused`.
-    """
+    """Return changes of headers, in order, null for one to remove; None: all are removed. Raises `Refused`."""
     return None if given is None else tuple(_named_values(given, takes_null=True))
 
 

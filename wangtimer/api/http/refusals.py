@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -74,7 +74,7 @@ def _model_of(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseMod
     """Return the model that the last part of a path is, or should be, a field of."""
     for part in path[:-1]:
         if isinstance(part, str):
-            model = next(_model_within(field) for name, field in _fields(model) if name == part)
+            model = next(next(_models_in(field.annotation)) for name, field in _fields(model) if name == part)
     return model
 
 
@@ -143,15 +143,10 @@ def _word_names(words: tuple[str, ...]) -> Names:
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models in a field's type: of an object, of a list of objects, or none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for part in get_args(annotation):
         yield from _models_in(part)
-
-
-def _model_within(field: Any) -> type[BaseModel]:
-    return next(_models_in(field.annotation))
 
 
 SHOWN_CHARACTERS = 64
@@ -207,17 +202,8 @@ class Refused(InvalidInput):
         self.part = part
 
 
-def bad_value(
-    field: str,
-    reason: str,
-    mend: str,
-    meant: str | None = None,
-    *,
-    about: Subject | None = None,
-    part: Part | None = None,
-) -> Refused:
-    """Return the refusal of a value that is of the right type, and not allowed."""
-    return Refused(ErrorCode.BAD_VALUE, field, reason, mend, meant, about=about, part=part)
+# The refusal of a value that is of the right type, and not allowed.
+bad_value = partial(Refused, ErrorCode.BAD_VALUE)
 
 
 class AsWritten(Refused):
@@ -262,7 +248,7 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
     """Return what pydantic found as one refusal: an unknown field before all else, as it is often a typo."""
     found = error.errors(include_url=False, include_context=True)
     first = next((detail for detail in found if detail["type"] == "extra_forbidden"), found[0])
-    field = _dotted(first["loc"])
+    field = ".".join(str(part)[:SHOWN_CHARACTERS] for part in first["loc"])
     match first["type"]:
         case "extra_forbidden":
             mend, meant = known_fields(model, first["loc"])
@@ -324,7 +310,3 @@ def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
 
 def _counted(number: int, one: str, many: str) -> str:
     return f"1 {one}" if number == 1 else f"{number or 'no'} {many}"
-
-
-def _dotted(path: Sequence[int | str]) -> str:
-    return ".".join(str(part)[:SHOWN_CHARACTERS] for part in path)

@@ -186,8 +186,5 @@ def _answer(health: Mapping[str, PartHealth]) -> Response:
     if not away:
         return send(ReadyAnswer(msg="" if parts.ticks.ok else NO_TICKS, data=parts))
     code = ErrorCode.NOT_READY
-    return send(ReadyAnswer(code=code.number, msg=_reason(away), data=parts), code.status)
-
-
-def _reason(away: list[str]) -> str:
-    return f"request: {', '.join(away)} not ready; data has the answer of each part"
+    msg = f"request: {', '.join(away)} not ready; data has the answer of each part"
+    return send(ReadyAnswer(code=code.number, msg=msg, data=parts), code.status)

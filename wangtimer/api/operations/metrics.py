@@ -62,7 +62,9 @@ def _exposition(sources: dict[str, Probe[list[Metric]]]) -> bytes:
     figures: list[Metric] = []
     for up, answer in asked.items():
         source_figures = _told(up, answer)
-        figures.append(_gauge(up, "1: it answered; 0: its figures are left out", source_figures is not None))
+        figures.append(
+            GaugeMetricFamily(up, "1: it answered; 0: its figures are left out", source_figures is not None)
+        )
         figures += source_figures or []
     registry = CollectorRegistry()
     registry.register(_Collected(figures))
@@ -94,32 +96,32 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
     ending_keys = wiring.api_keys.ending(now + 1, ENDLESS_MS, 1)
     oldest_s = 0.0 if overdue.oldest_due_at is None else (now - overdue.oldest_due_at) / 1_000
     return [
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_overdue_firings",
             f"Firings due over {SILENT_AFTER_MS // 1_000} s ago without an outcome (counted up to {COUNTED_AT_MOST}); "
             "not those that wait for a target, a limit or a pause",
             overdue.number,
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_oldest_overdue_seconds", "How long the oldest overdue firing has been due", oldest_s
         ),
-        _gauge("wangtimer_pauses", "What operators paused and have not let go on", wiring.pauses.count()),
-        _gauge(
+        GaugeMetricFamily("wangtimer_pauses", "What operators paused and have not let go on", wiring.pauses.count()),
+        GaugeMetricFamily(
             "wangtimer_planning_lag_seconds",
             "How long the oldest moment that is not planned yet has been due",
             0.0 if unplanned is None else max(0, now - unplanned) / 1_000,
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_purge_lag_seconds",
             "For how long the oldest settled firing has been past its retention",
             purge_lag_ms(wiring, now) / 1_000,
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_client_certificate_seconds_left",
             "Until the first client certificate of an app expires, below 0 once it has; +Inf where no app has one",
             (ending[0].expires_at - now) / 1_000 if ending else inf,
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_api_key_seconds_left",
             "Until the first API key expires that has not yet; +Inf where none will",
             ((ending_keys[0].expires_at or 0) - now) / 1_000 if ending_keys else inf,
@@ -152,54 +154,56 @@ def _of_store(wiring: Wiring, last_tick: LastTick) -> list[Metric]:
     fed_until = wiring.window.fed_until()
     held_s = 0.0 if fed_until is None else max(0.0, (fed_until - wiring.clock.now_ms()) / 1_000)
     return [
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_seconds_since_tick",
             "Since a scheduler last looked for what is due, which it does each second while a beat runs",
             last_tick.seconds_since(),
         ),
-        _gauge("wangtimer_parked_outcomes", "Outcomes that wait in Redis for SQL", wiring.outbox.count()),
-        _gauge(
+        GaugeMetricFamily(
+            "wangtimer_parked_outcomes", "Outcomes that wait in Redis for SQL", wiring.outbox.count()
+        ),
+        GaugeMetricFamily(
             "wangtimer_parked_share",
             "Share of WANGTIMER_OUTBOX_MB in use: from 0.5 on arming slows down, at 1 nothing is armed",
             wiring.outbox.bytes() / (wiring.settings.outbox_mb * 1_000_000),
         ),
         _memory(wiring.store_memory.parts()),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_window_seconds",
             "How far ahead Redis holds every planned firing; below WANGTIMER_WINDOW_S while it refills after a loss",
             held_s,
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_target_waiting_firings",
             "Firings that wait in Redis for a place at their target, or for their app's share of all places",
             wiring.lanes.waiting_for_targets(),
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_throttled_firings",
             "Firings that wait in Redis for a limit of calls, of an app or a target host",
             wiring.lanes.throttled(),
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_paused_firings",
             "Firings that wait in Redis since an operator paused them",
             wiring.lanes.paused(),
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_consumer_groups",
             "Groups with consumers that are connected to a stream",
             wiring.consumers_seen.count(),
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_consumers_waiting_share",
             "Share of WANGTIMER_CONSUMERS_WAITING_MB in use by firings that wait for consumers",
             wiring.consumers_seen.waiting_bytes() / (wiring.settings.consumers_waiting_mb * 1_000_000),
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_unserved_queues",
             "Own queues of apps for which no callback process is there: what comes due for these apps waits",
             len(wiring.app_queues.unserved()),
         ),
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_bad_timers",
             f"Timers that a process could not read, judge or plan within {PRESENT_MS // 60_000} min (up to {MOST})",
             wiring.bad_timers.present(),
@@ -227,13 +231,9 @@ def _of_broker(wiring: Wiring) -> list[Metric]:
     wiring.check_broker()
     queues = range(len(wiring.settings.own_queues.names) + 1)
     return [
-        _gauge(
+        GaugeMetricFamily(
             "wangtimer_waiting_chunks",
             "Chunks in the callback queue with most: the common one, or an own queue of apps",
             max(map(wiring.broker.waiting_chunks, queues)),
         )
     ]
-
-
-def _gauge(name: str, meaning: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, meaning, value)

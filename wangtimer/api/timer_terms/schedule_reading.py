@@ -70,10 +70,7 @@ class AskedSchedule:
 def schedule_of(
     asked: Mapping[str, Any], now: int, find_calendar: FindCalendar, must_fire: bool = True
 ) -> AskedSchedule:
-    """Return the schedule of a new timer; `now` (ms UTC) is when it is created.
-
-    Raises `InvalidInput` where not exactly one rule is given, or it cannot be read, or never fires and `must_fire`.
-    """
+    """Return a schedule made at `now` (ms UTC). Raises `InvalidInput` without one rule, or if it never fires."""
     read = _read(asked, _new_rule(asked, None, now), None, now, find_calendar)
     if must_fire:
         _refuse_never(read.schedule, asked, now)
@@ -156,7 +153,6 @@ def _read(
 
 
 def _new_rule(asked: Mapping[str, Any], replaced: Rule | None, now: int) -> Rule:
-    """Return the rule that is given; `replaced` is the timer's rule so far."""
     given = _given(asked)
     wanted = [name for name in given if name in _ASKS_FOR]
     if len(wanted) != 1:
@@ -241,5 +237,4 @@ def _moment_or_none(asked: Mapping[str, Any], name: str) -> int | None:
     return None if given is None else read_moment_field(given, BOUNDS[name], asked.get("timezone") or "")
 
 
-def _bad(field: str, reason: str, mend: str) -> Refused:
-    return Refused(ErrorCode.BAD_SCHEDULE, field, reason, mend)
+_bad = partial(Refused, ErrorCode.BAD_SCHEDULE)

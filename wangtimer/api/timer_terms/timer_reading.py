@@ -40,10 +40,7 @@ from wangtimer.store.sql.timer_rows import refuse_wide, terms
 
 
 def refuse_bad_form(call: Notify, form: CallForm, *, may_have_seq: bool | None = None) -> None:
-    """Raise `InvalidInput` where a call cannot be written so; of masked parts nothing is asked.
-
-    `may_have_seq`: whether `{{seq}}` may stand in it; by default where it is numbered.
-    """
+    """Raise `InvalidInput` where a call cannot be written so. `may_have_seq`: `{{seq}}` may stand in it."""
     if form == UNTOUCHED:
         return
     if form.body_is_base64 and call.body != MASK:
@@ -154,7 +151,6 @@ def _merged(held: _Headers, changes: HeaderChanges | None) -> _Headers:
 
 
 def _by_name(changes: HeaderChanges) -> dict[str, _Headers]:
-    """Return the new values of each changed header, by its name in lower case; raises `Refused`."""
     wanted: dict[str, _Headers] = {}
     for name, values in changes:
         before = wanted.get(name.lower())
@@ -250,7 +246,6 @@ def replaced_timer(asked: AskedTimer, timer: Timer, now: int, find: FindCalendar
 
 
 def _values(given: Mapping[str, Any], was: Callable[[TimerField[Any]], Any]) -> dict[str, Any]:
-    """Return a timer's new values of all `FIELDS`, by name; raises `InvalidInput`."""
     return {field.name: field.read(given, was(field)) for field in FIELDS}
 
 

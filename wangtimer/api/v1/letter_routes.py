@@ -359,7 +359,6 @@ _NO_LETTER = "this app has no such dead letter"
 
 
 def _key_of(listed: str, cursor: str) -> tuple[int, int, int]:
-    """Return the key of the last letter of the page before; raises `Refused`."""
     place, timer_id = cursors.read(listed, cursor, str)
     found = _PLACE.fullmatch(str(place))
     if found is None or max(map(int, found.groups())) > cursors.MOST_NUMBER:

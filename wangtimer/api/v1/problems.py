@@ -99,7 +99,6 @@ def tell_problem(fault: Fault) -> Response:
 
 
 def _is_about_the_path(fault: Fault) -> bool:
-    """Tell whether what the path names is unknown, or cannot be read."""
     at, statuses = _named(fault), (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
     return at is not None and at.part is Part.PATH and fault.code.status in statuses
 

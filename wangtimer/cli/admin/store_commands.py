@@ -104,10 +104,7 @@ def lanes(as_json: bool) -> None:
 
 
 def require_stopped(settings: Settings, app: Celery) -> None:
-    """Raise `Failed` if a process runs, or if the broker or the store cannot be asked.
-
-    Workers and beat answer by the broker. In the store, stream listens and web leaves its mark.
-    """
+    """Raise `Failed` if a process runs: one answers by the broker or left its mark, or neither can be asked."""
     with _by_hand(), closing(RedisConnection(settings.store_url)) as redis:
         running = sorted(app.control.inspect(timeout=ANSWER_WITHIN_S).ping() or {})
         keys = Keys(settings.key_prefix)

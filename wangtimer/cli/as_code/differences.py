@@ -190,7 +190,6 @@ class Applying:
         return read_wanted_set(written, app, self.set_name, now, find_calendar)
 
     def _rows(self, keys: set[str]) -> list[Row]:
-        """Return the rows of the timers of these keys, and of those of the set."""
         rows: dict[Any, Row] = {}
         if self.set_name is not None:
             rows = {row["key"]: row for row in self.client.timers(tag=SET + self.set_name)}
@@ -203,7 +202,6 @@ class Applying:
         return [*rows.values(), *(row for key in left for row in self.client.timers(key=key))]
 
     def _unknown(self, keys: Sequence[str]) -> set[str]:
-        """Return those of the keys that no timer of the app has."""
         # A dry run only counts.
         counts = self.client.change_timers_in_rounds("disable", dry_run=True, keys=keys)
         return {key for count in counts for key in count.get("unknownKeys", ())}

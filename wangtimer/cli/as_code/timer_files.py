@@ -140,7 +140,6 @@ def _in_node(file: str, loader: Any, node: yaml.Node) -> Iterator[TimerInFile]:
 
 
 def _listed(node: yaml.Node) -> list[yaml.Node] | None:
-    """Return the nodes of a list of timers, None where a document is one timer."""
     if isinstance(node, yaml.MappingNode) and len(node.value) == 1 and node.value[0][0].value == "timers":
         node = node.value[0][1]
     return list(node.value) if isinstance(node, yaml.SequenceNode) else None

@@ -104,10 +104,7 @@ _OPTIONS = (
 def _importing(
     source_name: str, *further: Any
 ) -> Callable[[Callable[..., list[Found]]], Callable[..., None]]:
-    """Return a decorator for a command that reads entries: it adds options and makes timers of the entries.
-
-    `further` are options of the source's own about what its timers call.
-    """
+    """Return a decorator that adds options, the source's `further` ones too, and makes timers of what is read."""
 
     def decorate(command: Callable[..., list[Found]]) -> Callable[..., None]:
         @click.argument("source")

@@ -200,7 +200,8 @@ def timers_file(source: str, found: Iterable[Imported | Refusal], now: int) -> s
     """Return the text of a YAML file: a list of v1's timers. A refused entry is a comment."""
     made_at = datetime.fromtimestamp(now // 1_000, UTC)
     head = f"# Timers made of {source} on {made_at:%Y-%m-%d}. Look at them, then: wangtimer apply -f FILE\n"
-    return head + "".join(f"\n{_in_file(outcome)}" for outcome in found) + _nothing(found)
+    nothing = "" if any(isinstance(outcome, Imported) for outcome in found) else "\n[]\n"
+    return head + "".join(f"\n{_in_file(outcome)}" for outcome in found) + nothing
 
 
 def _in_file(outcome: Imported | Refusal) -> str:
@@ -211,11 +212,6 @@ def _in_file(outcome: Imported | Refusal) -> str:
         *(f"note: {note}" for note in outcome.notes),
     ]
     return "".join(map(_comment, lines)) + _yaml([outcome.document])
-
-
-def _nothing(found: Iterable[Imported | Refusal]) -> str:
-    """Return an empty list where there is no timer."""
-    return "" if any(isinstance(outcome, Imported) for outcome in found) else "\n[]\n"
 
 
 def _yaml(documents: object) -> str:

@@ -97,10 +97,7 @@ _COPY_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v
 
 
 def read_dump(text: str, wanted: Collection[str]) -> tuple[dict[str, list[Row]], list[str]]:
-    """Return the rows of the wanted tables by their names, and the names of other tables that have rows.
-
-    Names of tables and columns are in lower case. Values are text, bytes, None and `Unread`. Raises `BadDump`.
-    """
+    """Return rows of the wanted tables, all names in lower case, and other tables with rows. Raises `BadDump`."""
     reading = _Reading(text, frozenset(wanted))
     reading.read()
     return reading.rows, sorted(reading.passed_over)
@@ -173,7 +170,7 @@ class _Reading:
         if table not in self._wanted:
             self.passed_over.add(table)
             return False
-        owner = self._database, _qualifier(found["name"]) or self._schema
+        owner = self._database, ".".join(map(_bare, found["name"].split(".")[:-1])) or self._schema
         if self._owner not in (None, owner):
             raise self._bad(
                 found.start(),
@@ -294,10 +291,6 @@ def _copied(value: str) -> str | None:
     if value == r"\N":
         return None
     return re.sub(r"\\(.)", lambda escape: _COPY_ESCAPES.get(escape[1], escape[1]), value)
-
-
-def _qualifier(name: str) -> str:
-    return ".".join(_bare(part) for part in name.split(".")[:-1])
 
 
 def _bare(name: str) -> str:

@@ -183,7 +183,7 @@ def noted(
         case FiringStatus.FAILED | FiringStatus.PENDING:
             is_noted = True
         case FiringStatus.SKIPPED:
-            is_noted = _is_skipped_by_policy(outcome.error)
+            is_noted = outcome.error in (MISSED, COALESCED) or outcome.error.startswith(OVERLAP)
         case _:
             is_noted = is_late(outcome.member, outcome.lateness_ms, alerted.late_ms.get(app)) or (
                 outcome.status is FiringStatus.SUCCEEDED
@@ -193,10 +193,6 @@ def noted(
     if not is_noted:
         return outcome
     return outcome.with_note(NotedAt(app, place.host, place.target, known_at, well_at).note)
-
-
-def _is_skipped_by_policy(error: str) -> bool:
-    return error in (MISSED, COALESCED) or error.startswith(OVERLAP)
 
 
 # Of a host in trouble one success a second is noted: the judge wants to know whether there are any, not how many. The

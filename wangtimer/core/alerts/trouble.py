@@ -18,10 +18,7 @@ _WORD = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class TimerCount:
-    """How many different timers a trouble has, in a few KB whatever their number.
-
-    The least marks of the timers that were counted, in order; a timer counts once.
-    """
+    """How many different timers a trouble has, in a few KB: the least marks of those counted, in order."""
 
     marks: tuple[int, ...] = ()
 
@@ -191,10 +188,7 @@ class Trouble:
         )
 
     def after_success(self, known_at: int) -> "Trouble":
-        """Return it once a call to its host has succeeded; known before its last failure, it ends a row alone.
-
-        Known before the first failure of a row, it ends nothing: it may be of yesterday.
-        """
+        """Return it after a success at its host, known at a moment: before its last failure it ends a row alone."""
         is_row_ended = self.key.event is AlertEvent.FAILURES_IN_A_ROW and known_at >= self.began_at
         one = self._broken() if is_row_ended else self
         return replace(one, well_at=known_at) if known_at >= self.failed_at else one

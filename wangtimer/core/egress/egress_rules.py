@@ -193,7 +193,6 @@ def _ports(text: str, ports: str | None) -> tuple[int, int]:
 
 
 def _network(text: str, what: str) -> Network | None:
-    """Read a network or an address; None for what may be a name."""
     try:
         network = ip_network(what)
     except ValueError:

@@ -28,10 +28,7 @@ class CallLimit:
 
     @property
     def burst(self) -> float:
-        """How many calls may begin together: one, and as many as `BURST_S` stores up on top of it.
-
-        Without the one, a rate under ten a second could never store up a whole call.
-        """
+        """How many calls may begin together: what `BURST_S` stores up, and one, or a low rate never had a whole one."""
         return 1 + BURST_S * self.per_second if self.per_second else 0.0
 
     def most_together(self, number: int) -> int:

@@ -1,7 +1,6 @@
 """A disabled host: it has failed each call of an app for days, so the app's calls to it are made no more."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from wangtimer.core.flow.slicing import WayKey
 from wangtimer.core.replica_kind import ReplicaKind
@@ -39,10 +38,9 @@ class DisabledHost:
         return self.app, self.origin
 
 
-def _from_json(told: Any) -> frozenset[HostKey]:
-    return frozenset((str(app), str(origin)) for app, origin in told)
-
-
 DISABLED_HOSTS: ReplicaKind[frozenset[HostKey]] = ReplicaKind(
-    "disabled-hosts", sorted, _from_json, frozenset()
+    "disabled-hosts",
+    sorted,
+    lambda told: frozenset((str(app), str(origin)) for app, origin in told),
+    frozenset(),
 )

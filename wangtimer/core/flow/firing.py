@@ -8,10 +8,7 @@ from wangtimer.core.flow.slicing import SharedLane, Slice, SliceOrLane
 
 
 class FiringStatus(StrEnum):
-    """The status of a firing; every one but `pending` and `accepted` is an outcome and stays.
-
-    `accepted`: its target has taken the work, and is to say when it is done; nothing of it stands in Redis.
-    """
+    """All but `pending` and `accepted` (its target is to say when it is done; not in Redis) are outcomes, and stay."""
 
     PENDING = "pending"
     SUCCEEDED = "succeeded"

@@ -4,9 +4,6 @@ from ipaddress import IPv6Address
 
 
 def one_name(host: str) -> str:
-    """Return a host without the dot of a full name, and an IPv4 address that is written as IPv6 as IPv4.
-
-    `host` is in lower case, an address without brackets and in its usual notation.
-    """
+    """Return a lower-case host without the dot of a full name, and an IPv4 address within IPv6 as IPv4."""
     mapped = IPv6Address(host).ipv4_mapped if ":" in host else None
     return str(mapped) if mapped else host.removesuffix(".")

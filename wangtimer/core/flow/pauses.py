@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.replica_kind import ReplicaKind
@@ -58,8 +57,6 @@ def _names_for(lane: SharedLane) -> Iterator[str]:
         yield f"host:{lane.host}"
 
 
-def _from_json(told: Any) -> Pauses:
-    return Pauses(frozenset(map(str, told)))
-
-
-PAUSES = ReplicaKind("pauses", lambda pauses: sorted(pauses.names), _from_json, Pauses())
+PAUSES = ReplicaKind(
+    "pauses", lambda pauses: sorted(pauses.names), lambda told: Pauses(frozenset(map(str, told))), Pauses()
+)

@@ -90,10 +90,7 @@ class RuleKind(ABC, Generic[OneRule]):
         """Return when a rule fires, as a phrase without its zone; InvalidSchedule if it cannot be read."""
 
     def firings_a_day(self, rule: OneRule) -> int:
-        """Return how many moments a day has on which the rule fires, rounded up; 0 if it does not recur.
-
-        It is an estimate: it depends on the rule alone, not on bounds, excluded days or the present moment.
-        """
+        """Estimate how many moments a day has on which the rule fires, by the rule alone; 0 if it does not recur."""
         first = rule.first_after(0)
         return 0 if first is None else len(rule.moments(first - 1, first - 1 + DAY_MS, MOST_A_DAY))
 

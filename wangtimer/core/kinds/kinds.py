@@ -25,10 +25,7 @@ def kind_of(rule: Rule) -> RuleKind[Any]:
 
 
 def rule_from_text(text: str, timezone: str) -> Rule:
-    """Return the rule of a stored text: of the kind whose word it begins with, else a cron expression.
-
-    A text that only another version can read becomes a rule too, but one that cannot be planned.
-    """
+    """Return the rule of a stored text by its first word, else a cron; one of another version cannot be planned."""
     if text[:1].isalpha():
         word, _, _ = text.partition(" ")
         for kind in KINDS:

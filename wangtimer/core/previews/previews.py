@@ -25,10 +25,7 @@ class Preview:
 
 
 def preview_of(schedule: Schedule, now: int, count: int) -> Preview:
-    """Return the preview of a schedule, with at most its next `count` moments after `now` (ms UTC).
-
-    A single moment is shown even if it is past. InvalidSchedule if a cron expression cannot be read.
-    """
+    """Return a preview of `count` moments after `now` (ms UTC), or of a single one, also past. InvalidSchedule."""
     if schedule.only_moment is not None:
         # Not cached: hardly two are equal.
         return Preview((schedule.only_moment,), UTC, _describe(schedule))

@@ -60,10 +60,7 @@ class Calendar:
 
     @property
     def known_until(self) -> date | None:
-        """The last day of which more than the weekday is known; None if only weekdays count.
-
-        It is the end of the last year. An uploaded calendar has no years: it is the last day named.
-        """
+        """The last day of which more than the weekday is known: of the last year, or the last named; None: none."""
         if self.last_year is not None:
             return date(self.last_year, 12, 31)
         return max(self.days | self.working, default=None)

@@ -40,9 +40,6 @@ class Rule(Protocol):
 
 
 def day_of_first(rule: Rule, day: int, stretch: Stretch) -> int | None:
-    """Return the day of the first moment from `day` on, by the offset of the stretch; None if none is to come.
-
-    This is `next_day` for a rule that finds its first moment without a search.
-    """
+    """Return `next_day` of a rule that finds its first moment without a search, by the stretch's offset."""
     first_ms = rule.first_after((day * DAY_S - stretch.offset_s) * 1_000 - 1)
     return None if first_ms is None else (first_ms // 1_000 + stretch.offset_s) // DAY_S

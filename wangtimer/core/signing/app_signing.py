@@ -32,10 +32,7 @@ class AppSigning:
         return self if self.secrets else self._changed(now, self.is_on, (SigningSecret(1, key, now),))
 
     def keys_at(self, now: float) -> tuple[bytes, ...]:
-        """Return the keys that sign at `now` (ms UTC), the present one first; none where signing is off.
-
-        Raises LookupError where signing is on and no key signs: such a call must not go out.
-        """
+        """Return the keys that sign at `now` (ms UTC), the present one first. LookupError: signing is on without."""
         if not self.is_on:
             return ()
         keys = tuple(one.key for one in reversed(self.secrets) if one.signs_at(now))

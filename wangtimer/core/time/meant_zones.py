@@ -1,7 +1,6 @@
 """Guesses the IANA zone that somebody meant whose text names none."""
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 
 from tzlocal.windows_tz import win_tz
@@ -62,11 +61,7 @@ def unknown_zone(written: str) -> InvalidSchedule:
 
 
 def meant_zone(written: str) -> str | None:
-    """Return the zone that was meant: it was written in another case, without region, misspelt, by another city, or
-    by its name in Windows.
-
-    None if that cannot be told; an abbreviation such as CST stands for several.
-    """
+    """Return the zone meant by another case, a slip, a city or Windows' name; None: it may be several, as CST."""
     city = written.rpartition("/")[2]
     zones, cities = _zones(), _cities()
     same = (
@@ -113,12 +108,8 @@ def _cities() -> Names:
 def _zone_of_city() -> dict[str, str]:
     """Return the zone of each city; of several zones with the city, the one with the shortest name."""
     found = {name: zone for zone, names in _ELSEWHERE.items() for name in names.split()}
-    for zone in _by_length(zone_names()):
+    for zone in sorted(zone_names(), key=lambda zone: (len(zone), zone)):
         region, _, city = zone.rpartition("/")
         if region and region != "Etc":
             found.setdefault(city, zone)
     return found
-
-
-def _by_length(zones: Iterable[str]) -> list[str]:
-    return sorted(zones, key=lambda zone: (len(zone), zone))

@@ -35,10 +35,7 @@ class MisfireRule:
         return late_ms > self.grace_ms or 0 < self.window_ms < late_ms
 
     def why_not(self, schedule: Schedule, fire_at: int, now: float, *, has_waited: bool = False) -> str:
-        """Return why a firing that was never attempted is no longer to be made; "" if it is to be made.
-
-        A firing that `has_waited` for room at its target was not missed: only the window bounds it.
-        """
+        """Return why a firing never attempted is not to be made; "": it is. `has_waited`: the window alone counts."""
         if has_waited:
             return MISSED if 0 < self.window_ms < now - fire_at else ""
         if not self.is_missed(fire_at, now):

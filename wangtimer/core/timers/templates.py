@@ -162,7 +162,6 @@ def _in_query(value: str) -> str:
 
 
 def _escape_for(content_type: str) -> Callable[[str], str]:
-    """Return what makes a value part of a body of this type."""
     kind = content_type.partition(";")[0].strip().lower()
     if kind.endswith(("/json", "+json")):
         return _in_json

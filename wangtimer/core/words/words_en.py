@@ -126,7 +126,7 @@ def _days(meaning: Meaning) -> str:
     months = month_list(meaning.months)
     in_months = f" in {months}" if months else ""
     of_months = f" of {months or 'every month'}"
-    nth = _nth_weekdays(days.nth_weekdays)
+    nth = _join([f"the {PLACES[place]} {WEEKDAY_NAMES[day - 1]}" for day, place in days.nth_weekdays])
     month_days = _month_days(days)
     if days.is_every_day:
         every_day = "" if meaning.hours == EVERY_HOUR and not months else "every day"
@@ -165,10 +165,6 @@ def _weekdays(weekdays: Sequence[int]) -> str:
     if len(names) > 2 and weekdays[-1] - weekdays[0] == len(names) - 1:
         return f"from {names[0]} to {names[-1]}"
     return f"on {_join([f'{name}s' for name in names])}"
-
-
-def _nth_weekdays(pairs: Sequence[tuple[int, int]]) -> str:
-    return _join([f"the {PLACES[place]} {WEEKDAY_NAMES[day - 1]}" for day, place in pairs])
 
 
 def _ordinal(number: int) -> str:

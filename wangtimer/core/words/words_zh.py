@@ -130,7 +130,8 @@ def _days(meaning: Meaning) -> str:
     in_months = f"{months}的" if months else ""
     if days.is_every_day:
         return "" if meaning.hours == EVERY_HOUR and not months else f"{months}每天"
-    month_days, nth = _month_days(days), _nth_weekdays(days.nth_weekdays)
+    month_days = _month_days(days)
+    nth = _join([f"{PLACES[place]}{WEEKDAY_NAMES[day - 1]}" for day, place in days.nth_weekdays])
     is_moved = days.nearest_to is not None or days.nearest_to_end is not None
     is_date = len(meaning.months) == 1 or is_moved
     in_month = ((months if is_date else in_months) or "每月") + _gap(month_days)
@@ -138,10 +139,6 @@ def _days(meaning: Meaning) -> str:
     if days.is_either:
         return f"{in_month}以及{_gap(weekdays)}"
     return in_month if month_days else weekdays
-
-
-def _nth_weekdays(pairs: Sequence[tuple[int, int]]) -> str:
-    return _join([f"{PLACES[place]}{WEEKDAY_NAMES[day - 1]}" for day, place in pairs])
 
 
 def _month_days(days: Days) -> str:
@@ -168,5 +165,4 @@ def _weekdays(weekdays: Sequence[int]) -> str:
     return f"每{_join(names)}"
 
 
-def _join(parts: Sequence[str]) -> str:
-    return "、".join(parts)
+_join = "、".join

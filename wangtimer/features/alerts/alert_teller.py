@@ -187,7 +187,6 @@ class AlertTeller:
                 self._ended.append(ended)
 
     def _room_of(self, app: str) -> int:
-        """Return how many more messages of an app may be under way."""
         return MOST_OF_APP - self._under_way[app]
 
     def _send(self, one: TakenMessage, now: int, sends_by: float) -> None:
@@ -262,7 +261,6 @@ class AlertTeller:
         )
 
     def _webhook(self, one: TakenMessage, to: Destination, now: int) -> Request:
-        """Return the request, signed as the app's callbacks are."""
         body, message_id = one.message.body(one.created_at), _id_of(one).encode()
         stamps = b"webhook-id: %b\r\n" % message_id
         if keys := self._signing_of(one.message.app).keys_at(now):

@@ -40,10 +40,7 @@ class Mailer:
     authorities: str
 
     def send(self, to: Sequence[str], subject: str, text: str, message_id: str, now: float) -> TakenMail:
-        """Send a mail and return what the server said; raises `MailNotTaken`.
-
-        `message_id` is the same on every attempt, so that a mailbox can drop repeats; `now` is its date, s UTC.
-        """
+        """Send a mail of `now` (s UTC), under one `message_id` at all attempts; raises `MailNotTaken`."""
         mail = EmailMessage()
         mail["From"] = formataddr(("WangTimer", self.server.sender))
         mail["To"] = ", ".join(to)

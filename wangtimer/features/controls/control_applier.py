@@ -1,7 +1,4 @@
-"""The control applier: stops timers, puts them off, or sets their next moment, as their targets' answers say.
-
-It disables those whose target answered 410 Gone.
-"""
+"""The control applier: changes timers as their targets' answers say, and disables those of 410 Gone."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
@@ -92,10 +89,7 @@ class ControlApplier:
         self._work(1)
 
     def apply(self) -> None:
-        """Do the same since a message asks for it; while another thread is at it, that one goes on for this one.
-
-        What is asked for during a last round is left to the next message or sweep.
-        """
+        """Do the same since a message asks for it; a thread that is at it already goes on for this one."""
         self._work(ROUNDS)
 
     def _work(self, rounds: int) -> None:

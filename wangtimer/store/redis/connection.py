@@ -163,11 +163,7 @@ class RedisConnection:
     def run(
         self, name: str, keys: Sequence[str], arguments: Sequence[Argument], is_polled: bool = False
     ) -> Any:
-        """Run one script and return its answer; raises `StoreAway`.
-
-        `is_polled`: the script runs again and again while idle, so Redis' time comes along only as often as with plain
-        commands.
-        """
+        """Return a script's answer; raises `StoreAway`. `is_polled`: it runs while idle, mostly without Redis' time."""
         called = script(name)
         if self._brings_time(is_script=not is_polled):
             return self._run_all([ScriptCall(called, keys, arguments)], None, brings_time=True)[0]

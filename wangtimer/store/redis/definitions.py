@@ -1,7 +1,4 @@
-"""Definitions in Redis, and this process's memory of those in use.
-
-Redis has the definitions of timers with firings in the window, and of timers that changed lately.
-"""
+"""Definitions in Redis, of timers in the window or changed lately, and this process's memory of those in use."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

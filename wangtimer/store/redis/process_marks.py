@@ -15,10 +15,7 @@ from wangtimer.store.replica import ReplicaTexts
 
 
 class StrainMark:
-    """The word of strain: callback processes tell it, and the migrator plans more slowly while it counts.
-
-    A key that expires. While Redis is away nobody tells, and nothing is strained.
-    """
+    """The word of strain, a key that expires: while it counts, the migrator plans more slowly. None without Redis."""
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection

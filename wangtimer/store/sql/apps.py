@@ -162,7 +162,6 @@ class AppStore(SqlStore):
 
 
 def _differences(was: RegisteredApp, app: RegisteredApp) -> Iterator[AuditedChange]:
-    """Yield what the audit says of an app's change; nothing if it is as it was."""
     names = sorted(was.limits.keys() | app.limits.keys())
     fields = tuple(f"limits.{name}" for name in names if was.limits.get(name) != app.limits.get(name))
     before, after = was.egress.fields, app.egress.fields

@@ -48,10 +48,7 @@ class Upload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Timers that name a calendar: how many there are, how many still have older days, how many cannot take its days.
-
-    `refused_ids` are the first that cannot.
-    """
+    """Timers that name a calendar, those with older days, and those that cannot take its days (the first by id)."""
 
     followers: int
     left: int
@@ -122,7 +119,7 @@ class CalendarFollowers:
     def uploads_to_follow(self, limit: int) -> list[Upload]:
         """Return uploads for which some timer may still have older days."""
         columns = (calendars.c.app, calendars.c.name, calendars.c.updated_at)
-        query = by_index(select(*columns).where(_is_to_be_followed()), "calendar_followed", calendars)
+        query = by_index(select(*columns).where(calendars.c.followed_at == 0), "calendar_followed", calendars)
         query = query.limit(limit)
         return self._database.read(lambda sql: [Upload(*row) for row in sql.execute(query)])
 
@@ -203,11 +200,6 @@ class CalendarFollowers:
     def calendar(self, upload: Upload) -> Calendar | None:
         """Return the calendar; None if it has been uploaded again since, or deleted."""
         return self._database.read(lambda sql: _calendar(sql, upload))
-
-
-def _is_to_be_followed() -> ColumnElement[bool]:
-    """Return the condition on calendars to follow: one place of the index; comparing `updated_at` would read all."""
-    return calendars.c.followed_at == 0
 
 
 def _followers(app: str, name: str) -> ColumnElement[bool]:

@@ -79,10 +79,7 @@ def _parts(rows: Sequence[Firing], most: int) -> list[Sequence[Firing]]:
 
 
 def _statement(sql: Connection, part: Sequence[Firing], depth: int) -> str:
-    """Write one statement for all; its text holds only numbers and words of this program.
-
-    It is bounded by rows read, not by rows that count: a backfill may stand before the firing.
-    """
+    """Write one statement for all, of our own words, bounded by rows read: a backfill may stand before a firing."""
     hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
     withdrawn = ", ".join(f"'{error}'" for error in WITHDRAWN)
     # A replay makes a firing one that somebody asked for; its number tells that it was planned.

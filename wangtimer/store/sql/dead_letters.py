@@ -75,11 +75,7 @@ _FAILED = KeyedStatement(
 
 
 def keep_dead_letters(sql: Connection, outcomes: Sequence[Outcome]) -> None:
-    """Keep a dead letter of each of these firings that has failed for good.
-
-    Call it in the transaction that wrote the outcomes. An outcome that changed nothing leaves nothing. Repeating it is
-    harmless.
-    """
+    """Keep a letter of each firing that failed for good, in the transaction of its outcome; repeatable."""
     by_key = {outcome.member.key: outcome for outcome in outcomes if outcome.status is FiringStatus.FAILED}
     rows = _FAILED.run(sql, by_key)
     of_rows = [(row, by_key[row.timer_id, row.fire_at]) for row in rows]

@@ -103,10 +103,7 @@ def _finished(days: int | None) -> Select[Any]:
 
 
 def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) -> dict[int, str]:
-    """Return the timers that are still as they were read, each with its app, locked until the transaction ends.
-
-    Those that somebody else holds are left out: nobody waits for them.
-    """
+    """Return timers that are as they were read, with their apps, locked from now on; held ones are left out."""
     is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
     same = and_(timers.c.id.in_(sorted(ids)), _is_finished(), is_kept, timers.c.planned_until <= upto)
     query = by_index(select(timers.c.id, timers.c.app).where(same), "PRIMARY", timers)

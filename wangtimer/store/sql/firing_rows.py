@@ -170,17 +170,13 @@ def keep_attempts(sql: Connection, keys: Sequence[MemberKey]) -> None:
 
 
 def keep_retried(sql: Connection, members: Sequence[Member]) -> None:
-    """Keep the failed attempts of those firings that wait for the next one. Repeating it is harmless.
-
-    Call it once for each attempt, in the transaction that has written its outcome.
-    """
+    """Keep failed attempts of firings that wait for the next one, in the outcome's transaction; repeatable."""
     _OF_RETRIED.run(sql, [member.key for member in members])
 
 
 def _copy(
     wanted: ColumnElement[bool], attempt: ColumnElement[int], status: ColumnElement[str]
 ) -> KeyedStatement:
-    """Return the statement that copies the rows of keys."""
     columns = (firings.c.fire_at, firings.c.timer_id, attempt, status, *(firings.c[name] for name in _SENT))
     rows = asked_for(*columns).where(wanted).order_by(firings.c.fire_at, firings.c.timer_id)
     names = ("fire_at", "timer_id", "attempt", "status", *_SENT)

@@ -108,10 +108,7 @@ class FiringRecord:
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """Firings that were due before a moment and have no outcome: none, when all goes well.
-
-    `due_at` counts: a retry yet to come is not among them, however long ago its firing's moment was.
-    """
+    """Firings whose `due_at`, of the next attempt, was before a moment, without an outcome: none, if all goes well."""
 
     number: int
     oldest_due_at: int | None

@@ -56,10 +56,7 @@ class FiringsToCancel(SqlStore):
         return [ToCancel((row.timer_id, row.fire_at), row.cancelled_by) for row in rows]
 
     def cancel(self, page: Sequence[ToCancel], noted: Noted) -> int:
-        """Write the outcomes of those that have none yet, and forget them all; return how many there are no more.
-
-        Those whose rows others hold stay for the next time. Repeating it is harmless.
-        """
+        """Write missing outcomes, forget all; return how many are gone; repeatable. Held ones stay for next time."""
 
         def work(sql: Connection) -> int:
             rows, held = free_and_held(sql, [one.key for one in page])
@@ -166,7 +163,6 @@ def cancel_rows(
 
 
 def _noted_among(sql: Connection, keys: Iterable[MemberKey]) -> dict[MemberKey, int]:
-    """Return which of these are to be cancelled, and by which moment."""
     return {(timer_id, fire_at): by for timer_id, fire_at, by in _NOTED.run(sql, keys)}
 
 

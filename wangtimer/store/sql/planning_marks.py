@@ -15,10 +15,7 @@ TIMERS_A_STATEMENT = 200
 
 
 def move_marks(sql: Connection, plans: Sequence[Plan], and_set: str = "") -> None:
-    """Write the plans' marks into their timers' rows, equal or not; `and_set` holds assignments for all of them.
-
-    One-shots all have different marks: one statement a timer would cost 0.2 ms each.
-    """
+    """Write the plans' marks, one statement for all (0.2 ms each otherwise); `and_set` has assignments for all."""
     for start in range(0, len(plans), TIMERS_A_STATEMENT):
         _move(sql, plans[start : start + TIMERS_A_STATEMENT], and_set)
 

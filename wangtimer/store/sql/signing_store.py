@@ -148,7 +148,6 @@ class SigningStore(SqlStore):
 
 
 def _differences(was: AppSigning, now: AppSigning) -> Iterator[AuditedChange]:
-    """Yield what a change of an app's signing did: a secret made, or ended early, and a switch."""
     before, after = {one.id for one in was.secrets}, {one.id for one in now.secrets}
     made, ended = after - before, before - after
     for secret_id in sorted(made):

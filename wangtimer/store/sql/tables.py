@@ -1,7 +1,4 @@
-"""The tables, as `schema.sql`, which a DBA loads, describes them: the file beside this one.
-
-In the repository it is a link to the one that a DBA loads. Its types, defaults and keys are read; SQLite gets the same.
-"""
+"""The tables, as `schema.sql` describes them: in the repository a link to the file that a DBA loads."""
 
 import re
 from pathlib import Path

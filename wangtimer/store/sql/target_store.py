@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -37,6 +38,8 @@ from wangtimer.store.sql.tables import targets, timers
 
 # Targets of one app.
 MOST_TARGETS = 1_000
+# What is set of a target: the same again changes nothing.
+_SAID = attrgetter("call", "timeouts", "keep_output", "retry")
 # The audit's names of a target's time-outs.
 _TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout", "ackTimeout")
 _FORM = tuple(map(json_name, FORM_NAMES))
@@ -91,7 +94,7 @@ class TargetStore(SqlStore):
             wanted = change(held)
             if held is not None and not origins_of(wanted.call.url) <= origins_of(held.call.url):
                 _refuse_own_secrets(sql, app, name)
-            if held is not None and _says_the_same(held, wanted):
+            if held is not None and _SAID(held) == _SAID(wanted):
                 return held, False
             made = _dated(wanted, held, now)
             _write(sql, made, held)
@@ -220,10 +223,7 @@ def _refuse_named(sql: Connection, app: str, name: str) -> None:
 
 
 def _refuse_own_secrets(sql: Connection, app: str, name: str) -> None:
-    """Raise `Conflict` where a timer that names the target keeps secrets: they were given for where it leads now.
-
-    Also where the server has too little time to look through all of them, while others wait for the target's row.
-    """
+    """Raise `Conflict` where a timer of the target keeps secrets, or too many are to be looked through in time."""
     wanted = and_(timers.c.app == app, timers.c.target == name, timers.c.tombstone == 0, _KEEPS_SECRETS)
     query = by_index(select(timers.c.name).where(wanted), "timer_of_target", timers)
     try:
@@ -248,15 +248,6 @@ def _count_of(sql: Connection, app: str, name: str) -> int:
     query = by_index(select(func.count(timers.c.id)).where(wanted), "timer_of_target", timers)
     number: int = sql.execute(query).scalar_one()
     return number
-
-
-def _says_the_same(held: NamedTarget, wanted: NamedTarget) -> bool:
-    return (held.call, held.timeouts, held.keep_output, held.retry) == (
-        wanted.call,
-        wanted.timeouts,
-        wanted.keep_output,
-        wanted.retry,
-    )
 
 
 def _dated(wanted: NamedTarget, held: NamedTarget | None, now: int) -> NamedTarget:

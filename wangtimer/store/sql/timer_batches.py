@@ -182,10 +182,7 @@ class TimerBatches:
         )
 
     def enable(self, plans: list[Plan], firings: list[Firing], now: int) -> Enabled:
-        """Enable timers and insert their near firings; `firings` are those of all plans, sorted by key.
-
-        A plan whose timer is no longer disabled, at the version it was read, is left out whole.
-        """
+        """Enable timers with `firings`, of all plans by key; one that is not disabled as read is left out whole."""
         first = FirstTry()
         used_up: set[int] = set()
 
@@ -276,10 +273,7 @@ class TimerBatches:
     def _switch_off(
         self, sql: Connection, ids: Sequence[int], now: int, status: TimerStatus, versions: Versions | None
     ) -> list[Timer]:
-        """Disable or delete the timers that have no unplanned due moments; return them as they then stand.
-
-        A timer whose row cannot be read is left as it is: the change of it alone then says why.
-        """
+        """Disable or delete timers without unplanned due moments; return them. Unreadable ones are left as they are."""
         enabled = timers.c.status == TimerStatus.ENABLED.value
         is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
         may_go = (

@@ -160,10 +160,7 @@ class TimerLists(SqlStore):
         after: tuple[int | str, int] | None = None,
         skipped: int = 0,
     ) -> list[Timer]:
-        """Return up to `limit` timers in order, from after the given value and id, or after `skipped` timers.
-
-        Raises `InvalidInput` if they are not found within 8 s, and `TooManyAtOnce`.
-        """
+        """Return `limit` timers after a value and id, or `skipped`. Raises `InvalidInput` (8 s), `TooManyAtOnce`."""
         wanted = self._with_targets(wanted)
         way = self._way(wanted, order)
         query = way.narrow(select(timers), wanted, now).order_by(*way.order)
@@ -369,7 +366,7 @@ class _Way:
 
 def _in_order(wanted: TimerFilter, order: Order) -> _Way:
     """Return the index that has the timers in this order, or has the few that have these names."""
-    key, down, is_narrowed = order.key, order.descending, _is_narrowed(wanted)
+    key, down, is_narrowed = order.key, order.descending, wanted != TimerFilter(wanted.app)
     if wanted.app is None:
         # Of all apps' timers, which are sorted by id alone. Without a bound MariaDB calls it a reading of the whole.
         return _Way("PRIMARY", (timers.c.id > 0,), (timers.c.id,), down, is_wider=True)
@@ -398,11 +395,6 @@ def _narrow(wanted: TimerFilter, order: Order) -> Iterator[_Way]:
 def _tagged(app: str, tag: str, order: Order) -> _Way:
     of_tag = timer_tags.c.app == app, timer_tags.c.tag == tag
     return _Way("PRIMARY", of_tag, _KEYS[order.key], order.descending, is_wider=True, table=timer_tags)
-
-
-def _is_narrowed(wanted: TimerFilter) -> bool:
-    """Tell whether not all of the app's living timers are wanted."""
-    return wanted != TimerFilter(wanted.app)
 
 
 def _begins(prefix: str | None) -> list[ColumnElement[bool]]:

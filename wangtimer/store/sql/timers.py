@@ -125,11 +125,7 @@ class TimerStore:
         self._ids = TimerIds()
 
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
-        """Store a disabled timer, and the answer that `keep` makes of it.
-
-        Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `LimitReached`,
-        `StoreAway`.
-        """
+        """Store a disabled timer, and the answer `keep` makes of it. Raises `Conflict`, `LimitReached`, `StoreAway`."""
         return self._create(new, now, keep, None)[0]
 
     def create_enabled(
@@ -373,7 +369,12 @@ class TimerStore:
 
         def work(sql: Connection) -> tuple[list[Plan], list[Firing], set[int]]:
             free = _locked_marks(sql, [a_plan.timer.id for a_plan in plans])
-            held = [a_plan for a_plan in plans if free.get(a_plan.timer.id) == _marks_as_read(a_plan.timer)]
+            held = [
+                a_plan
+                for a_plan in plans
+                if free.get(a_plan.timer.id)
+                == (a_plan.timer.definition.version, a_plan.timer.planned_until, TimerStatus.ENABLED.value)
+            ]
             ids = {a_plan.timer.id for a_plan in held}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
             move_marks(sql, held)
@@ -627,10 +628,6 @@ def _locked_marks(sql: Connection, timer_ids: Iterable[int]) -> dict[int, _Marks
     query = by_index(select(*columns).where(timers.c.id.in_(sorted(timer_ids))), "PRIMARY", timers)
     rows = sql.execute(query.order_by(timers.c.id).with_for_update(skip_locked=True))
     return {row.id: (row.version, row.planned_until, row.status) for row in rows}
-
-
-def _marks_as_read(timer: Timer) -> _Marks:
-    return timer.definition.version, timer.planned_until, TimerStatus.ENABLED.value
 
 
 def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:

@@ -76,10 +76,7 @@ class ClientCertificates:
         return self._database.read(lambda sql: [EndingCertificate(*row) for row in sql.execute(query)])
 
     def seal_anew(self, app: str) -> bool:
-        """Seal an app's private key under the first key; tell whether it was not. Processes read it again then.
-
-        Raises `StoreAway`, and ValueError where the key is missing that it is sealed under.
-        """
+        """Seal an app's key under the first key; tell whether it was not. Raises `StoreAway`, ValueError (no key)."""
 
         def work(sql: Connection) -> bool:
             query = select(client_certificates.c.sealed_key, client_certificates.c.version)

@@ -169,7 +169,6 @@ class ManyTimers:
         return Changed(chosen, results, counts_within_ms(are_told, self.wiring.settings.lead_ms))
 
     def _matching(self) -> Chosen:
-        """Return the timers that match the conditions and that the action would change."""
         lists, now = self.wiring.timer_lists, int(self.wiring.clock.now_ms())
         conditions = replace(self.conditions, is_enabled=_IS_ENABLED[self.action])
         matched = lists.count(conditions, now, self.body.after_id)

@@ -55,10 +55,7 @@ class TimerConditions(Given):
     ] = None
 
     def wanted_of(self, app: str | None, path: str = "") -> TimerFilter:
-        """Return the filter of an app's timers, None: of all apps'; raises `Refused` for a moment that cannot be read.
-
-        `path` is the prefix of these fields' names, such as "filter.".
-        """
+        """Return the filter of an app, None: of all; raises `Refused`. `path` stands before names, as "filter."."""
         before = (
             None if self.next_before is None else read_moment_field(self.next_before, f"{path}nextBefore")
         )
