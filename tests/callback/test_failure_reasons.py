@@ -7,12 +7,14 @@ import pytest
 from tests.callback.target import answer_with, hold
 from tests.callback.test_sent_by_an_executor import calling, recorded
 from wangtimer.callback import Reply
-from wangtimer.core.flow.dead_letter import REASON_CHARACTERS, REASONS, Failure
+from wangtimer.core.flow.dead_letter import REASONS, Failure
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.readings.failure import failure_of
+from wangtimer.store.sql.tables import dead_letters
 
+REASON_CHARACTERS: int = dead_letters.c.reason.type.length
 FAILURE = b"HTTP/1.1 503 Away\r\nContent-Length: 0\r\n\r\n"
 
 

@@ -20,7 +20,6 @@ from wangtimer.core.alerts import alert_rule
 from wangtimer.core.apps import key_text, stored_key
 from wangtimer.core.cron import cron_fields
 from wangtimer.core.flow import disabled_hosts, pauses, queues, reply_control, slicing
-from wangtimer.core.flow.dead_letter import REASONS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.schedules import calendars
 from wangtimer.core.timers import fields, named_target, timer
@@ -151,7 +150,6 @@ def test_what_the_program_lets_in_is_as_wide_as_its_column_and_one_of_its_words(
     assert {name: widths[name] for name, most in wanted.items() if most is not None} == {
         name: most for name, most in wanted.items() if most is not None
     }
-    assert max(map(len, REASONS)) <= widths["dead_letter.reason"]
     assert max(map(len, alert_rule.AlertEvent)) <= widths["alert.event"]
 
 
