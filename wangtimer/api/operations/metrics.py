@@ -105,7 +105,9 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
         GaugeMetricFamily(
             "wangtimer_oldest_overdue_seconds", "How long the oldest overdue firing has been due", oldest_s
         ),
-        GaugeMetricFamily("wangtimer_pauses", "What operators paused and have not let go on", wiring.pauses.count()),
+        GaugeMetricFamily(
+            "wangtimer_pauses", "What operators paused and have not let go on", wiring.pauses.count()
+        ),
         GaugeMetricFamily(
             "wangtimer_planning_lag_seconds",
             "How long the oldest moment that is not planned yet has been due",

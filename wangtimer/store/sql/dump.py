@@ -17,8 +17,8 @@ from sqlalchemy import inspect
 from sqlalchemy.engine import URL
 
 from wangtimer.core.errors import BadSetting, StoreAway
-from wangtimer.store.sql.tables import metadata
 from wangtimer.store.sql.database import missing_file, with_driver
+from wangtimer.store.sql.tables import metadata
 from wangtimer.store.sql.upgrade import patient_connection
 
 DUMPING, LOADING = ("mariadb-dump", "mysqldump"), ("mariadb", "mysql")

@@ -29,8 +29,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql.compiler import DDLCompiler
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.store.sql.tables import metadata
 from wangtimer.store.sql.database import with_driver
+from wangtimer.store.sql.tables import metadata
 
 
 @dataclass(frozen=True, slots=True)
