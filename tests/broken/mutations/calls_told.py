@@ -29,8 +29,8 @@ PROMISES = (
         breaks="Numbers are taken for rows that are there already.",
         by=Mutation(
             "number_missing",
-            "missing = [one for one in planned if one.seq != TO_BE_NUMBERED or (one.fire_at, one.timer_id) not in held]",
-            "missing = [one for one in planned if one.seq != TO_BE_NUMBERED or held is not None]",
+            "if firing.seq != TO_BE_NUMBERED or (firing.fire_at, firing.timer_id) not in held",
+            "if firing.seq != TO_BE_NUMBERED or held is not None",
         ),
         red="tests/store/test_firing_numbers.py::test_planning_the_same_again_gives_no_number[mariadb]",
     ),
@@ -113,7 +113,7 @@ PROMISES = (
         breaks="What is old is forgotten, whatever its timer does",
         by=Mutation(
             "_forgotten_among",
-            "return [one for one in troubles if alive.isdisjoint(one.timer_ids)]",
+            "return [trouble for trouble in troubles if alive.isdisjoint(trouble.timer_ids)]",
             "return list(troubles)",
         ),
         red=(

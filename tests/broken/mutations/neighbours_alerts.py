@@ -33,8 +33,8 @@ PROMISES = (
         breaks="Rows that count are looked for, however far back.",
         by=Mutation(
             "_statement",
-            'f"WHERE timer_id = {one.timer_id:d} AND fire_at < {one.fire_at:d}"',
-            'f"WHERE timer_id = {one.timer_id:d} AND fire_at < {one.fire_at:d} AND NOT ({asked_for})"',
+            'f"WHERE timer_id = {row.timer_id:d} AND fire_at < {row.fire_at:d}"',
+            'f"WHERE timer_id = {row.timer_id:d} AND fire_at < {row.fire_at:d} AND NOT ({asked_for})"',
         ),
         red="tests/store/test_continuities.py::test_the_deep_look_is_bounded_by_rows_read_and_not_by_rows_that_count[mariadb]",
     ),
@@ -51,8 +51,8 @@ PROMISES = (
         breaks="Each page has one moment's failures",
         by=Mutation(
             "_page_of_timers",
-            "its = (alert_notes.c.timer_id.in_(timer_ids), alert_notes.c.fire_at <= window[-1].fire_at)",
-            "its = (alert_notes.c.timer_id.in_(timer_ids), alert_notes.c.fire_at <= window[0].fire_at)",
+            "of_timers = (alert_notes.c.timer_id.in_(timer_ids), alert_notes.c.fire_at <= window[-1].fire_at)",
+            "of_timers = (alert_notes.c.timer_id.in_(timer_ids), alert_notes.c.fire_at <= window[0].fire_at)",
         ),
         red="tests/store/test_alert_judge.py::test_in_a_storm_a_trouble_is_read_and_written_once_for_many_notes[mariadb-timer]",
     ),
@@ -162,7 +162,7 @@ PROMISES = (
         breaks="It is kept as that of a living one",
         by=Mutation(
             "AlertTroubles.look.read",
-            "old += _deleted_among(sql, [one for one in still if one not in old], now)",
+            "old += _deleted_among(sql, [trouble for trouble in still if trouble not in old], now)",
             "",
         ),
         red="tests/store/test_alerts.py::test_trouble_of_a_deleted_timer_ends_within_minutes_and_of_another_and_of_its_host_it_stays",

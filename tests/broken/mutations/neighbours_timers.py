@@ -52,7 +52,7 @@ PROMISES = (
             ),
             Mutation(
                 "_written",
-                "f\"{'NULL' if one.target is None else texts.write(one.target)},\"",
+                "f\"{'NULL' if letter.target is None else texts.write(letter.target)},\"",
                 'f"{target},"',
             ),
         ),

@@ -281,8 +281,8 @@ PROMISES = (
         breaks="Those that the newest cancels are called too.",
         by=Mutation(
             "_Begun.judged_all",
-            "return {one: Judged(None) if one.key in self.cancelled else found for one, found in judged.items()}",
-            "return judged",
+            "member: Judged(None) if member.key in self.cancelled else found",
+            "member: found",
         ),
         red="tests/store/test_begun_firings.py::test_those_judged_together_are_judged_in_the_order_of_their_moments",
     ),

@@ -18,8 +18,8 @@ PROMISES = (
         breaks="Only a firing that has a row is replayed.",
         by=Mutation(
             "DemandStore.replay.work",
-            "found = {one: held.get(one.was.member.key, one.was if one.is_purged else None) for one in replays}",
-            "found = {one: held.get(one.was.member.key) for one in replays}",
+            "replay: held.get(replay.was.member.key, replay.was if replay.is_purged else None)",
+            "replay: held.get(replay.was.member.key)",
         ),
         red=(
             "tests/store/test_dead_letters.py::test_a_firing_whose_row_is_purged_is_replayed_all_the_same[mariadb]",
@@ -43,7 +43,7 @@ PROMISES = (
         breaks="A firing counts as another one of its timer.",
         by=Mutation(
             "_Begun.judged",
-            "found = self._judge(row, own, [one for one in begun.values() if one is not own])",
+            "found = self._judge(row, own, [other for other in begun.values() if other is not own])",
             "found = self._judge(row, None, list(begun.values()))",
         ),
         red="tests/store/test_begun_firings.py::test_a_firing_whose_executor_died_goes_again",
@@ -238,7 +238,7 @@ PROMISES = (
         "what-is-done-is-in-nobodys-way",
         "a firing that is done holds up no later one of its timer, though nobody noted its end.",
         breaks="What is on record as begun counts as not done.",
-        by=Mutation("_head", "firings.c.status.in_([one.value for one in _OPEN]),", ""),
+        by=Mutation("_head", "firings.c.status.in_([status.value for status in _OPEN]),", ""),
         red="tests/store/test_begun_firings.py::test_a_firing_that_is_over_is_in_nobody_s_way_though_its_row_was_left",
     ),
     Promise(
@@ -247,8 +247,8 @@ PROMISES = (
         breaks="Such a call tells its number only.",
         by=Mutation(
             "ContinuityStore.before",
-            "found |= {one.member.key: found[one.member.key].at_least() for one in part}",
-            "found |= {one.member.key: Continuity(one.seq, None, None) for one in part}",
+            "found |= {row.member.key: found[row.member.key].at_least() for row in part}",
+            "found |= {row.member.key: Continuity(row.seq, None, None) for row in part}",
         ),
         red="tests/store/test_continuities.py::test_where_many_look_far_back_the_rest_tell_what_was_lost_of_the_last_few",
     ),
@@ -258,7 +258,7 @@ PROMISES = (
         breaks="A replay leaves it to be cancelled.",
         by=Mutation(
             "DemandStore.replay.work",
-            "forget_to_cancel(sql, [one.member.key for one in to_write])",
+            "forget_to_cancel(sql, [firing.member.key for firing in to_write])",
             "",
         ),
         red="tests/store/test_begun_firings.py::test_one_that_is_replayed_before_it_could_be_cancelled_is_made",
@@ -281,8 +281,8 @@ PROMISES = (
         by=Mutation(
             "_as_taken",
             """
-            alert_messages.c.attempt == one.attempt,
-            alert_messages.c.taken_until == one.taken_until,
+            alert_messages.c.attempt == taken.attempt,
+            alert_messages.c.taken_until == taken.taken_until,
             """,
             "",
         ),

@@ -48,7 +48,7 @@ PROMISES = (
         breaks="A replay leaves it.",
         by=Mutation(
             "DemandStore.replay.work",
-            "forget_dead_letters(sql, [one.member.key for one in to_write])",
+            "forget_dead_letters(sql, [firing.member.key for firing in to_write])",
             "",
         ),
         red=(

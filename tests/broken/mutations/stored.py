@@ -122,7 +122,7 @@ PROMISES = (
         breaks="Each of its statements commits by itself.",
         by=Mutation(
             "TimerStore._create",
-            "has_more = has_more or is_marked(one.schedule) or is_noted()",
+            "has_more = has_more or is_marked(definition.schedule) or is_noted()",
             "has_more = False",
         ),
         red="tests/api/v1/test_what_a_create_costs.py::test_what_takes_several_statements_is_one_transaction",

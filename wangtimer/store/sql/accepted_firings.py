@@ -109,8 +109,8 @@ class AcceptedFirings(SqlStore):
                 if state is not AckState.TOO_LATE:
                     return state, has_begun
                 forget_dead_letters(sql, [member.key])
-            its = _is(member.timer_id, member.fire_at)
-            sql.execute(_updating(its, status=FiringStatus.SUCCEEDED.value, done_at=now, error=""))
+            is_it = _is(member.timer_id, member.fire_at)
+            sql.execute(_updating(is_it, status=FiringStatus.SUCCEEDED.value, done_at=now, error=""))
             note_outcomes(sql, [Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at, notes=notes)])
             return AckState.COUNTS, has_begun
 
@@ -122,9 +122,9 @@ class AcceptedFirings(SqlStore):
         def work(sql: Connection) -> AckState:
             state, _ = _locked(sql, member)
             if state is AckState.COUNTS:
-                its = _is(member.timer_id, member.fire_at)
+                is_it = _is(member.timer_id, member.fire_at)
                 later = case((firings.c.due_at > until, firings.c.due_at), else_=until)
-                sql.execute(_updating(its, due_at=later))
+                sql.execute(_updating(is_it, due_at=later))
             return state
 
         return self._database.write(work, Step.SQL_PROLONG)
@@ -135,7 +135,7 @@ class AcceptedFirings(SqlStore):
         One that was acknowledged or prolonged since it was read, or has another outcome, is left as it is. Repeating it
         is harmless.
         """
-        ordered = sorted(outcomes, key=lambda one: (one[0].member.fire_at, one[0].member.timer_id))
+        ordered = sorted(outcomes, key=lambda pair: (pair[0].member.fire_at, pair[0].member.timer_id))
 
         def work(sql: Connection) -> Ended:
             ended = []
@@ -179,18 +179,20 @@ def _locked(sql: Connection, member: Member) -> tuple[AckState, bool]:
 
 def _is_to_be_cancelled(member: Member) -> Label[bool]:
     """Return the column that tells whether a newer firing cancels this one, though its row does not say so yet."""
-    its = and_(firings_to_cancel.c.timer_id == member.timer_id, firings_to_cancel.c.fire_at == member.fire_at)
-    return exists().where(its).label("is_to_be_cancelled")
+    is_noted = and_(
+        firings_to_cancel.c.timer_id == member.timer_id, firings_to_cancel.c.fire_at == member.fire_at
+    )
+    return exists().where(is_noted).label("is_to_be_cancelled")
 
 
 def _was_too_late(sql: Connection, member: Member) -> bool:
     """Tell whether an earlier attempt was accepted, and ended because nothing was said in time."""
-    its = and_(
+    is_attempt = and_(
         attempts.c.fire_at == member.fire_at,
         attempts.c.timer_id == member.timer_id,
         attempts.c.attempt == member.attempt,
     )
-    return sql.execute(select(attempts.c.error).where(its)).scalar_one_or_none() == TIME_OVER_ERROR
+    return sql.execute(select(attempts.c.error).where(is_attempt)).scalar_one_or_none() == TIME_OVER_ERROR
 
 
 def _state_of(row: RowMapping | None, member: Member) -> AckState:

@@ -81,9 +81,9 @@ def _gathering(
         names[app].append(name)
     found: dict[tuple[str, str], tuple[RowMapping, AlertMessage]] = {}
     for app, of_app in names.items():
-        its = and_(alert_messages.c.app == app, alert_messages.c.rule.in_(sorted(of_app)))
+        is_of_rules = and_(alert_messages.c.app == app, alert_messages.c.rule.in_(sorted(of_app)))
         query = select(alert_messages).where(
-            its, alert_messages.c.is_test == 0, alert_messages.c.attempt == 0
+            is_of_rules, alert_messages.c.is_test == 0, alert_messages.c.attempt == 0
         )
         ordered = by_index(query, "alert_message_of_rule", alert_messages).order_by(alert_messages.c.id)
         for row in sql.execute(ordered.with_for_update()).mappings():
@@ -96,9 +96,9 @@ def tell_again(sql: Connection, rule: AlertRule, now: int) -> None:
 
     Messages that were not taken there go to the new destination at once, and what they tell is told by them alone.
     """
-    its = and_(alert_messages.c.app == rule.app, alert_messages.c.rule == rule.name)
+    is_of_rule = and_(alert_messages.c.app == rule.app, alert_messages.c.rule == rule.name)
     waiting = select(alert_messages.c.id, alert_messages.c.created_at).where(
-        its, alert_messages.c.is_test == 0
+        is_of_rule, alert_messages.c.is_test == 0
     )
     rows = sql.execute(by_index(waiting, "alert_message_of_rule", alert_messages)).all()
     if rows:
@@ -122,7 +122,7 @@ def tell_again(sql: Connection, rule: AlertRule, now: int) -> None:
         told = told.where(alerts.c.told_at < told_before)
     ordered = by_index(told, "PRIMARY", alerts).order_by(alerts.c.timer_id, alerts.c.event)
     found = read_troubles(sql.execute(ordered.limit(MOST_TOLD_AGAIN)).mappings())
-    gather(sql, [(rule, one.alert()) for one in found], now)
+    gather(sql, [(rule, trouble.alert()) for trouble in found], now)
 
 
 class AlertMessages(SqlStore):
@@ -170,7 +170,7 @@ class AlertMessages(SqlStore):
 
         return self._database.write(work, Step.SQL_TAKE_ALERTS)
 
-    def end(self, one: TakenMessage, now: int, error: str = "", *, is_taken: bool = False) -> bool:
+    def end(self, taken: TakenMessage, now: int, error: str = "", *, is_taken: bool = False) -> bool:
         """Forget a message that was taken, or is given up for this error; the rule shows which.
 
         One that was taken may have an error too: some of its addresses were refused. Whoever held it for too long ends
@@ -179,23 +179,23 @@ class AlertMessages(SqlStore):
         """
 
         def work(sql: Connection) -> bool:
-            if not _lock_rule(sql, one):
+            if not _lock_rule(sql, taken):
                 return False
-            if _goes_elsewhere(sql, one):
+            if _goes_elsewhere(sql, taken):
                 return True
-            if not sql.execute(delete(alert_messages).where(_as_taken(one))).rowcount:
+            if not sql.execute(delete(alert_messages).where(_as_taken(taken))).rowcount:
                 return True
             shown: dict[str, Any] = {"error": error[:ERROR_CHARACTERS]}
             if is_taken or not error:
                 shown["told_at"] = now
             else:
-                log.warning("alert_given_up", app=one.message.app, rule=one.message.rule, error=error)
-            sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
+                log.warning("alert_given_up", app=taken.message.app, rule=taken.message.rule, error=error)
+            sql.execute(update(alert_rules).where(_rule_of(taken)).values(shown))
             return True
 
         return self._database.write(work, Step.SQL_END_ALERT)
 
-    def put_off(self, one: TakenMessage, due_at: int, error: str, *, was_tried: bool) -> bool:
+    def put_off(self, taken: TakenMessage, due_at: int, error: str, *, was_tried: bool) -> bool:
         """Let a message wait until `due_at` (ms UTC); one that was not tried has not used an attempt.
 
         Where its rule tells somebody else since it was taken, it is due there now, with all attempts. False, as of
@@ -203,22 +203,22 @@ class AlertMessages(SqlStore):
         """
 
         def work(sql: Connection) -> bool:
-            if not _lock_rule(sql, one):
+            if not _lock_rule(sql, taken):
                 return False
-            if _goes_elsewhere(sql, one):
+            if _goes_elsewhere(sql, taken):
                 return True
-            attempt = one.attempt if was_tried else one.attempt - 1
-            waiting = update(alert_messages).where(_as_taken(one))
+            attempt = taken.attempt if was_tried else taken.attempt - 1
+            waiting = update(alert_messages).where(_as_taken(taken))
             if sql.execute(waiting.values(due_at=due_at, taken_until=0, attempt=attempt)).rowcount:
                 shown = {"error": error[:ERROR_CHARACTERS]}
-                sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
+                sql.execute(update(alert_rules).where(_rule_of(taken)).values(shown))
             return True
 
         return self._database.write(work, Step.SQL_PUT_OFF_ALERT)
 
-    def answer(self, one: TakenMessage, answer: str) -> None:
+    def answer(self, taken: TakenMessage, answer: str) -> None:
         """Say what became of a test."""
-        changing = update(alert_messages).where(_as_taken(one))
+        changing = update(alert_messages).where(_as_taken(taken))
         self._database.write(lambda sql: sql.execute(changing.values(answer=answer, taken_until=0)))
 
     def ask_test(self, app: str, rule: str, now: int) -> int | None:
@@ -236,8 +236,8 @@ class AlertMessages(SqlStore):
         )
 
         def work(sql: Connection) -> int | None:
-            its = (alert_rules.c.app == app, alert_rules.c.name == rule)
-            if sql.execute(select(alert_rules.c.name).where(*its)).one_or_none() is None:
+            is_it = (alert_rules.c.app == app, alert_rules.c.name == rule)
+            if sql.execute(select(alert_rules.c.name).where(*is_it)).one_or_none() is None:
                 raise UnknownAlertRule(app, rule)
             lately = sql.execute(by_index(asked, "alert_message_of_rule", alert_messages)).scalars().all()
             if rule in lately or len(lately) >= MOST_RULES:
@@ -260,12 +260,12 @@ class AlertMessages(SqlStore):
         One that could never be tried counts from when it was made: it is put off again and again. One that waits for an
         older one of its rule is not counted: that one may be put off on schedule.
         """
-        one, before = alert_messages.c, now - late_ms
-        is_late = or_(one.due_at < before, and_(one.attempt == 0, one.created_at < before))
-        due = select(one.id, one.app, one.rule, one.is_test).where(
-            one.due_at <= now + NOT_TRIED_PAUSE_MS, is_late, one.answer.is_(None)
+        message, before = alert_messages.c, now - late_ms
+        is_late = or_(message.due_at < before, and_(message.attempt == 0, message.created_at < before))
+        due = select(message.id, message.app, message.rule, message.is_test).where(
+            message.due_at <= now + NOT_TRIED_PAUSE_MS, is_late, message.answer.is_(None)
         )
-        ordered = by_index(due.order_by(one.due_at).limit(most), "alert_message_due", alert_messages)
+        ordered = by_index(due.order_by(message.due_at).limit(most), "alert_message_due", alert_messages)
         longest = ordered.subquery("longest")
         counts = (longest.c.is_test == 1) | ~_is_behind_another(longest.c)
         number = select(func.count()).select_from(longest).where(counts)
@@ -280,8 +280,8 @@ class AlertMessages(SqlStore):
         ids = self._database.read(lambda sql: [row.id for row in sql.execute(ordered) if row.is_test])
         if not ids:
             return 0
-        theirs = delete(alert_messages).where(alert_messages.c.id.in_(ids))
-        return self._database.write(lambda sql: int(sql.execute(theirs).rowcount), waits_for_locks=False)
+        forgetting = delete(alert_messages).where(alert_messages.c.id.in_(ids))
+        return self._database.write(lambda sql: int(sql.execute(forgetting).rowcount), waits_for_locks=False)
 
 
 def in_turn(due: Iterable[tuple[str, int]], limit: int, room_of: Callable[[str], int]) -> list[int]:
@@ -290,20 +290,25 @@ def in_turn(due: Iterable[tuple[str, int]], limit: int, room_of: Callable[[str],
     for app, message_id in due:
         by_app[app].append(message_id)
     with_room = (ids[: max(0, room_of(app))] for app, ids in by_app.items())
-    return [one for of_round in zip_longest(*with_room) for one in of_round if one is not None][:limit]
+    return [
+        message_id
+        for of_round in zip_longest(*with_room)
+        for message_id in of_round
+        if message_id is not None
+    ][:limit]
 
 
-def _as_taken(one: TakenMessage) -> ColumnElement[bool]:
+def _as_taken(taken: TakenMessage) -> ColumnElement[bool]:
     """Return the condition that a message is still held by this attempt."""
     return and_(
-        alert_messages.c.id == one.id,
-        alert_messages.c.attempt == one.attempt,
-        alert_messages.c.taken_until == one.taken_until,
+        alert_messages.c.id == taken.id,
+        alert_messages.c.attempt == taken.attempt,
+        alert_messages.c.taken_until == taken.taken_until,
     )
 
 
-def _rule_of(one: TakenMessage) -> ColumnElement[bool]:
-    return and_(alert_rules.c.app == one.message.app, alert_rules.c.name == one.message.rule)
+def _rule_of(taken: TakenMessage) -> ColumnElement[bool]:
+    return and_(alert_rules.c.app == taken.message.app, alert_rules.c.name == taken.message.rule)
 
 
 def _lock_rule(sql: Connection, one: TakenMessage) -> bool:
@@ -314,24 +319,24 @@ def _lock_rule(sql: Connection, one: TakenMessage) -> bool:
     return sql.execute(query).one_or_none() is None
 
 
-def _goes_elsewhere(sql: Connection, one: TakenMessage) -> bool:
+def _goes_elsewhere(sql: Connection, taken: TakenMessage) -> bool:
     """Let a message go to its rule's new destination, with all attempts, if that is another since it was taken.
 
     Whoever changes the destination makes it due at that moment; nobody else does that to a message in hand. The rule's
     lock is held.
     """
-    is_moved = and_(_as_taken(one), alert_messages.c.is_test == 0, alert_messages.c.due_at != one.due_at)
+    is_moved = and_(_as_taken(taken), alert_messages.c.is_test == 0, alert_messages.c.due_at != taken.due_at)
     going = update(alert_messages).where(is_moved).values(attempt=0, taken_until=0)
     return bool(sql.execute(going).rowcount)
 
 
-def _is_behind_another(one: Any = alert_messages.c) -> ColumnElement[bool]:
+def _is_behind_another(message: Any = alert_messages.c) -> ColumnElement[bool]:
     """Return the condition that an older message of the same rule is there; tests hold up nothing."""
     older = alert_messages.alias("older")
     before = select(older.c.id).where(
-        older.c.app == one.app,
-        older.c.rule == one.rule,
-        older.c.id < one.id,
+        older.c.app == message.app,
+        older.c.rule == message.rule,
+        older.c.id < message.id,
         older.c.is_test == 0,
     )
     return by_index(before, "alert_message_of_rule", older).exists()
@@ -339,7 +344,7 @@ def _is_behind_another(one: Any = alert_messages.c) -> ColumnElement[bool]:
 
 def _due_at(rule: AlertRule, alerts: Sequence[Alert], now: int) -> int:
     """Return when a new message is due, ms UTC: some time after the last one; that of a host once it has gathered."""
-    soonest = now + GATHERS_MS if any(one.is_of_host for one in alerts) else now
+    soonest = now + GATHERS_MS if any(alert.is_of_host for alert in alerts) else now
     return soonest if rule.told_at is None else max(soonest, rule.told_at + BETWEEN_MS)
 
 

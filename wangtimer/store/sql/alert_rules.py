@@ -102,8 +102,12 @@ class AlertRuleStore(SqlStore):
             if not sql.execute(delete(alert_rules).where(_is(app, name))).rowcount:
                 raise UnknownAlertRule(app, name)
             sql.execute(delete(alerts).where(alerts.c.app == app, alerts.c.rule == name))
-            its = (alert_messages.c.app == app, alert_messages.c.rule == name, alert_messages.c.is_test == 0)
-            sql.execute(delete(alert_messages).where(*its))
+            is_of_rule = (
+                alert_messages.c.app == app,
+                alert_messages.c.rule == name,
+                alert_messages.c.is_test == 0,
+            )
+            sql.execute(delete(alert_messages).where(*is_of_rule))
             note_changes(sql, now, [AuditedChange(Action.DELETE, AuditedKind.ALERT_RULE, name, app)])
 
         self._database.write(work)
@@ -191,8 +195,8 @@ def _troubled_app(after: str) -> Any:
 
 
 def _places_of(app: str) -> Any:
-    its = (alerts.c.timer_id == 0, alerts.c.app == app, alerts.c.place != "")
-    query = by_index(select(alerts.c.place).where(*its), "alert_of_timer", alerts)
+    is_of_hosts = (alerts.c.timer_id == 0, alerts.c.app == app, alerts.c.place != "")
+    query = by_index(select(alerts.c.place).where(*is_of_hosts), "alert_of_timer", alerts)
     return query.group_by(alerts.c.place).order_by(func.max(alerts.c.last_at).desc()).limit(MOST_PLACES)
 
 
@@ -214,7 +218,7 @@ def _refuse_one_more(sql: Connection, app: str) -> None:
 def _differences(held: AlertRule | None, made: AlertRule) -> list[AuditedChange]:
     if held is None:
         return [AuditedChange(Action.CREATE, AuditedKind.ALERT_RULE, made.name, made.app)]
-    fields = tuple(name for name, one in _FIELDS.items() if getattr(held, one) != getattr(made, one))
+    fields = tuple(name for name, column in _FIELDS.items() if getattr(held, column) != getattr(made, column))
     if not fields:
         return []
     return [AuditedChange(Action.EDIT, AuditedKind.ALERT_RULE, made.name, made.app, fields=fields)]

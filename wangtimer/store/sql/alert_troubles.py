@@ -143,7 +143,7 @@ class AlertTroubles:
             found, without_room = self._judge(sql, read_each(_note_of, rows), now)
             judged = [(row["fire_at"], row["timer_id"], row["attempt"]) for row in rows]
             delete_rows(sql, alert_notes, ("fire_at", "timer_id", "attempt"), judged, app=app)
-            are_new = any(one.key.is_of_host and one.opened_at == now for one in found)
+            are_new = any(trouble.key.is_of_host and trouble.opened_at == now for trouble in found)
             return JudgedNotes(len(rows), are_new, without_room, are_left)
 
         return self._database.write(work, Step.SQL_JUDGE_ALERTS, waits_for_locks=False)
@@ -162,20 +162,20 @@ class AlertTroubles:
             rows = sql.execute(ordered).mappings().all()
             keys = [(row["rule"], row["timer_id"], row["event"], row["place"]) for row in rows]
             found = read_troubles(rows)
-            quiet = [one for one in found if one.is_quiet(now)]
+            quiet = [trouble for trouble in found if trouble.is_quiet(now)]
             over, full = _over_of_kinds(sql, quiet, now)
-            still = [one for one in found if one not in over]
-            old = _forgotten_among(sql, [one for one in still if one.last_at < forgotten_before])
-            old += _deleted_among(sql, [one for one in still if one not in old], now)
-            ripe = [one for one in still if one not in old and _may_be_ripe(one, now)]
-            return Looks(keys, over, old, ripe, [one for one in quiet if one not in over], full)
+            still = [trouble for trouble in found if trouble not in over]
+            old = _forgotten_among(sql, [trouble for trouble in still if trouble.last_at < forgotten_before])
+            old += _deleted_among(sql, [trouble for trouble in still if trouble not in old], now)
+            ripe = [trouble for trouble in still if trouble not in old and _may_be_ripe(trouble, now)]
+            return Looks(keys, over, old, ripe, [trouble for trouble in quiet if trouble not in over], full)
 
         found = self._database.read(read)
         self._end_found(found, now)
         back = self._looked_back(found, now)
         self._end_found(Looks(over=back), now)
         over = [*found.over, *back]
-        changed = any(one.key.is_of_host for one in (*over, *found.old))
+        changed = any(trouble.key.is_of_host for trouble in (*over, *found.old))
         return LookedAt(len(over), None if len(found.keys) < limit else found.keys[-1], changed)
 
     def _end_found(self, found: Looks, now: int) -> None:
@@ -199,7 +199,7 @@ class AlertTroubles:
                 over |= self._database.read(partial(read, look=look))
         except StoreAway as error:
             log.info("alerts_not_looked_back", error=str(error))
-        return [one for one in found.open if _as_looked_at(one) in over]
+        return [trouble for trouble in found.open if _as_looked_at(trouble) in over]
 
     def _is_free(self, sql: Connection, app: str) -> bool:
         """Tell whether no other judge is at this app, and keep others from it: the first of its rules is its lock.
@@ -210,21 +210,21 @@ class AlertTroubles:
         name = sql.execute(first.limit(1)).scalar_one_or_none() if app else None
         if name is None:
             return True
-        its = select(alert_rules.c.name).where(alert_rules.c.app == app, alert_rules.c.name == name)
-        return sql.execute(its.with_for_update(skip_locked=True)).one_or_none() is not None
+        first_rule = select(alert_rules.c.name).where(alert_rules.c.app == app, alert_rules.c.name == name)
+        return sql.execute(first_rule.with_for_update(skip_locked=True)).one_or_none() is not None
 
     def _judge(self, sql: Connection, notes: Sequence[AlertNote], now: int) -> tuple[list[Trouble], int]:
         """Return the troubles that changed, and how many new ones had no room."""
-        rows = _rows_of(sql, [one.member.key for one in notes])
-        owners = _owners(sql, {one.member.timer_id for one in notes})
+        rows = _rows_of(sql, [note.member.key for note in notes])
+        owners = _owners(sql, {note.member.timer_id for note in notes})
         happened = [
-            Happened(_as_recorded(one, row), *owners[one.member.timer_id])
-            for one in notes
-            if one.member.timer_id in owners
-            and (row := rows.get(one.member.key)) is not None
-            and _is_borne_out(one, row)
+            Happened(_as_recorded(note, row), *owners[note.member.timer_id])
+            for note in notes
+            if note.member.timer_id in owners
+            and (row := rows.get(note.member.key)) is not None
+            and _is_borne_out(note, row)
         ]
-        rules = rules_of(sql, {one.app for one in happened}, self._seals)
+        rules = rules_of(sql, {event.app for event in happened}, self._seals)
         of_troubles = by_trouble(happened, rules, now)
         held = troubles_of(sql, of_troubles)
         counts: dict[int, int] = {}
@@ -239,36 +239,41 @@ class AlertTroubles:
             return counts[timer_id]
 
         found = judge(of_troubles, held, failures_now, now)
-        changed = [one for key, one in found.troubles.items() if held.get(key) != one]
-        left = _without_room(sql, [one for one in changed if one.key not in held])
-        changed = [one for one in changed if one.key not in left]
+        changed = [trouble for key, trouble in found.troubles.items() if held.get(key) != trouble]
+        left = _without_room(sql, [trouble for trouble in changed if trouble.key not in held])
+        changed = [trouble for trouble in changed if trouble.key not in left]
         write_troubles(sql, changed)
         untold = {(key.app, key.rule, alert) for key, alert in left.items()}
-        to_tell = [(rule, one) for rule, one in found.to_tell if (rule.app, rule.name, one) not in untold]
+        to_tell = [
+            (rule, alert) for rule, alert in found.to_tell if (rule.app, rule.name, alert) not in untold
+        ]
         gather(sql, to_tell, now, found.grown)
         return changed, len(left)
 
     def _end(self, sql: Connection, found: Looks, now: int) -> None:
-        rules = rules_of(sql, {one.key.app for one in (*found.over, *found.ripe)}, self._seals)
+        rules = rules_of(sql, {trouble.key.app for trouble in (*found.over, *found.ripe)}, self._seals)
         by_name = {(rule.app, rule.name): rule for of_app in rules.values() for rule in of_app}
         judgement = Judgement()
-        for one in found.over:
-            rule = by_name.get((one.key.app, one.key.rule))
-            if end_trouble(sql, one) and rule is not None and tells_of_end(rule, one):
-                judgement.to_tell.append((rule, one.recovery()))
-        for one in found.old:
-            end_trouble(sql, one)
-        for key, one in troubles_of(sql, [one.key for one in found.ripe]).items():
+        for trouble in found.over:
+            rule = by_name.get((trouble.key.app, trouble.key.rule))
+            if end_trouble(sql, trouble) and rule is not None and tells_of_end(rule, trouble):
+                judgement.to_tell.append((rule, trouble.recovery()))
+        for trouble in found.old:
+            end_trouble(sql, trouble)
+        for key, trouble in troubles_of(sql, [trouble.key for trouble in found.ripe]).items():
             rule = by_name.get((key.app, key.rule))
-            if rule is not None and (told := told_if_due(judgement, one, rule, lambda _id: 0, now)) != one:
+            if (
+                rule is not None
+                and (told := told_if_due(judgement, trouble, rule, lambda _id: 0, now)) != trouble
+            ):
                 write_troubles(sql, [told])
         gather(sql, judgement.to_tell, now)
 
 
-def _may_be_ripe(one: Trouble, now: int) -> bool:
+def _may_be_ripe(trouble: Trouble, now: int) -> bool:
     """Tell whether a row of failures at a host may be to tell, though nothing happens any more."""
-    is_row = one.key.is_of_host and one.key.event is AlertEvent.FAILURES_IN_A_ROW
-    return is_row and one.told_at is None and one.times > 1 and one.is_known(now)
+    is_row = trouble.key.is_of_host and trouble.key.event is AlertEvent.FAILURES_IN_A_ROW
+    return is_row and trouble.told_at is None and trouble.times > 1 and trouble.is_known(now)
 
 
 def _page(
@@ -306,22 +311,22 @@ def _page_of_timers(
     if not window:
         return [], False
     timer_ids = list(dict.fromkeys(row.timer_id for row in window))[:most_timers]
-    its = (alert_notes.c.timer_id.in_(timer_ids), alert_notes.c.fire_at <= window[-1].fire_at)
-    rows = sql.execute(_notes_of(app, limit, *its)).mappings().all()
+    of_timers = (alert_notes.c.timer_id.in_(timer_ids), alert_notes.c.fire_at <= window[-1].fire_at)
+    rows = sql.execute(_notes_of(app, limit, *of_timers)).mappings().all()
     return rows, len(rows) < len(window) or len(window) == WINDOW
 
 
 def _without_room(sql: Connection, new: Sequence[Trouble]) -> dict[TroubleKey, Alert]:
     """Return those of the new troubles that their apps have no room for, with what would be told of each."""
     by_app: dict[str, list[Trouble]] = defaultdict(list)
-    for one in new:
-        by_app[one.key.app].append(one)
+    for trouble in new:
+        by_app[trouble.key.app].append(trouble)
     left: dict[TroubleKey, Alert] = {}
-    for app, its in by_app.items():
+    for app, of_app in by_app.items():
         most = select(alerts.c.app).where(alerts.c.app == app).limit(MOST_TROUBLES)
         counted = by_index(most, "PRIMARY", alerts).subquery()
         room = MOST_TROUBLES - sql.execute(select(func.count()).select_from(counted)).scalar_one()
-        left |= {one.key: one.alert() for one in its[max(0, room) :]}
+        left |= {trouble.key: trouble.alert() for trouble in of_app[max(0, room) :]}
     return left
 
 
@@ -331,13 +336,13 @@ def _over_of_kinds(
     """Return the troubles that are over, and looks with more firings; those of several rules are asked about once."""
     kinds = [_as_looked_at(one) for one in troubles]
     over, full = _over_among(sql, list(dict.fromkeys(kinds)), now)
-    return [one for one, kind in zip(troubles, kinds, strict=True) if kind in over], full
+    return [trouble for trouble, kind in zip(troubles, kinds, strict=True) if kind in over], full
 
 
-def _as_looked_at(one: Trouble) -> Trouble:
+def _as_looked_at(trouble: Trouble) -> Trouble:
     """Return a trouble without what does not matter for whether it is over: whose it is, and what was told of it."""
-    key = TroubleKey("", "", one.key.timer_id, AlertEvent.FIRST_FAILURE)
-    untold = replace(one, told_at=None, told_times=0, told_timers=0, is_broken=False, began_at=0)
+    key = TroubleKey("", "", trouble.key.timer_id, AlertEvent.FIRST_FAILURE)
+    untold = replace(trouble, told_at=None, told_times=0, told_timers=0, is_broken=False, began_at=0)
     return replace(untold, key=key, since=0, times=0, timers=NO_TIMERS, opened_at=0)
 
 
@@ -347,11 +352,16 @@ def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> tuple
     Of a host, a success counts that came after its last failure. Of each timer the latest firings are looked at; the
     looks of which there are more come with them.
     """
-    over = {one for one in troubles if one.well_at is not None}
-    asked = [(one, *looked_at) for one in troubles if one not in over for looked_at in _moments(one)]
+    over = {trouble for trouble in troubles if trouble.well_at is not None}
+    asked = [
+        (trouble, *looked_at)
+        for trouble in troubles
+        if trouble not in over
+        for looked_at in _moments(trouble)
+    ]
     found, full = _succeeded_among(sql, asked, now, MOST_LOOKED_AT)
     over |= found
-    return over, [one for one in full if one[0] not in over]
+    return over, [look for look in full if look[0] not in over]
 
 
 def _succeeded_among(
@@ -368,12 +378,12 @@ def _succeeded_among(
         part = asked[start : start + LOOKS_A_STATEMENT]
         looks = [
             f"SELECT {number:d} AS number, COUNT(*) AS firings, MAX(status = '{FiringStatus.SUCCEEDED.value}'"
-            f"{'' if one.late_ms is None else f' AND COALESCE(lateness_ms <= {one.late_ms:d}, 0)'}"
-            f"{f' AND known_at >= {one.failed_at:d}' if one.key.is_of_host else ''}) AS is_over"
+            f"{'' if trouble.late_ms is None else f' AND COALESCE(lateness_ms <= {trouble.late_ms:d}, 0)'}"
+            f"{f' AND known_at >= {trouble.failed_at:d}' if trouble.key.is_of_host else ''}) AS is_over"
             f" FROM (SELECT status, lateness_ms, {_KNOWN_AT} FROM firing {hint}"
             f"WHERE timer_id = {timer_id:d} AND fire_at BETWEEN {fire_at:d} AND {now:d}"
             f" ORDER BY fire_at DESC LIMIT {most:d}) AS latest{number:d}"
-            for number, (one, timer_id, fire_at) in enumerate(part)
+            for number, (trouble, timer_id, fire_at) in enumerate(part)
         ]
         for number, firings_read, is_over in sql.exec_driver_sql(" UNION ALL ".join(looks)):
             if is_over:
@@ -383,19 +393,19 @@ def _succeeded_among(
     return over, full
 
 
-def _moments(one: Trouble) -> list[tuple[int, int]]:
+def _moments(trouble: Trouble) -> list[tuple[int, int]]:
     """Return timers with the moments from which their firings may say that a trouble is over."""
-    if not one.key.is_of_host:
-        return [(one.key.timer_id, one.fire_at)]
+    if not trouble.key.is_of_host:
+        return [(trouble.key.timer_id, trouble.fire_at)]
     first: dict[int, int] = {}
-    for firing in one.last:
+    for firing in trouble.last:
         first[firing.timer_id] = min(firing.fire_at, first.get(firing.timer_id, firing.fire_at))
     return list(first.items())
 
 
 def _forgotten_among(sql: Connection, troubles: Sequence[Trouble]) -> list[Trouble]:
     """Return those of the troubles whose timers have all ended: nothing will say that they are over."""
-    timer_ids = {timer_id for one in troubles for timer_id in one.timer_ids}
+    timer_ids = {timer_id for trouble in troubles for timer_id in trouble.timer_ids}
     if not timer_ids:
         return []
     is_finished = and_(timers.c.status == TimerStatus.ENABLED.value, timers.c.next_fire_at.is_(None))
@@ -403,14 +413,18 @@ def _forgotten_among(sql: Connection, troubles: Sequence[Trouble]) -> list[Troub
         timers.c.id.in_(sorted(timer_ids)), timers.c.tombstone == 0, ~is_finished
     )
     alive = {row.id for row in sql.execute(by_index(living, "PRIMARY", timers))}
-    return [one for one in troubles if alive.isdisjoint(one.timer_ids)]
+    return [trouble for trouble in troubles if alive.isdisjoint(trouble.timer_ids)]
 
 
 def _deleted_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
     """Return those of the troubles of single timers whose timer is deleted: of a host, another timer may go on."""
-    its = [one for one in troubles if not one.key.is_of_host and now - one.last_at >= DELETED_AFTER_MS]
-    living = _owners(sql, {one.key.timer_id for one in its}) if its else {}
-    return [one for one in its if one.key.timer_id not in living]
+    quiet = [
+        trouble
+        for trouble in troubles
+        if not trouble.key.is_of_host and now - trouble.last_at >= DELETED_AFTER_MS
+    ]
+    living = _owners(sql, {trouble.key.timer_id for trouble in quiet}) if quiet else {}
+    return [trouble for trouble in quiet if trouble.key.timer_id not in living]
 
 
 def _are_of(app: str) -> tuple[ColumnElement[bool], ...]:

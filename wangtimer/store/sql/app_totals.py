@@ -284,7 +284,7 @@ class AppTotals:
         most = self._most_of(app)
         if most == WITHOUT_LIMIT or (whole := together(by)) == NOTHING:
             return fits
-        if not any(one.grows for one in by):
+        if not any(growth.grows for growth in by):
             move(sql, app, whole)
             return fits
         if app not in self._exactly.apps:
@@ -333,8 +333,8 @@ def _taken(
 ) -> tuple[Total, list[LimitReached | None]]:
     """Return a total that has grown by as many of these as fit, and why each other does not."""
     refused: list[LimitReached | None] = []
-    for one in by:
-        error = refusal(app, stands, one, most)
-        stands = stands if error else stands + one
+    for growth in by:
+        error = refusal(app, stands, growth, most)
+        stands = stands if error else stands + growth
         refused.append(error)
     return stands, refused

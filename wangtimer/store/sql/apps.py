@@ -268,10 +268,10 @@ class ApiKeyStore(SqlStore):
         """End a key for good and return it; None where the app has none of this id. Twice has the effect of once."""
 
         def work(sql: Connection) -> StoredKey | None:
-            its = and_(_is_of(app), api_keys.c.id == key_id)
-            ending = update(api_keys).where(its, api_keys.c.revoked_at.is_(None)).values(revoked_at=now)
+            is_it = and_(_is_of(app), api_keys.c.id == key_id)
+            ending = update(api_keys).where(is_it, api_keys.c.revoked_at.is_(None)).values(revoked_at=now)
             is_ended = bool(sql.execute(ending).rowcount)
-            row = sql.execute(select(api_keys).where(its)).mappings().one_or_none()
+            row = sql.execute(select(api_keys).where(is_it)).mappings().one_or_none()
             key = None if row is None else _key_of(row)
             if is_ended and key is not None:
                 note_changes(sql, now, [_noted_key(Action.REVOKE, key)])

@@ -229,15 +229,15 @@ def acts_on(
 def _of_timer(
     action: Action, timer: Timer, fields: tuple[str, ...], was: TimerStatus | None
 ) -> AuditedChange:
-    one = timer.definition
-    has_moved = was is not one.status
+    definition = timer.definition
+    has_moved = was is not definition.status
     return AuditedChange(
         action,
         AuditedKind.TIMER,
-        str(one.timer_id),
-        one.app,
+        str(definition.timer_id),
+        definition.app,
         timer.name,
         fields,
         was.value if has_moved and was is not None else None,
-        one.status.value if has_moved else None,
+        definition.status.value if has_moved else None,
     )

@@ -87,14 +87,19 @@ class _Begun:
 
     def judged_all(self, members: Iterable[Member], now: int) -> dict[Member, Judged]:
         """Judge firings in the order of their moments; one that a later one of them cancels never begins."""
-        judged = {one: self.judged(one, now) for one in sorted(members)}
+        judged = {member: self.judged(member, now) for member in sorted(members)}
         # One that is cancelled here never began, so it is no reason for others.
         self.cancelled |= {key: self.cancels[key[0]] for key in self.cancelled if key not in self.to_cancel}
-        self.begins = [(timer_id, one) for timer_id, one in self.begins if self._still_counts(timer_id, one)]
-        return {one: Judged(None) if one.key in self.cancelled else found for one, found in judged.items()}
+        self.begins = [
+            (timer_id, begun) for timer_id, begun in self.begins if self._still_counts(timer_id, begun)
+        ]
+        return {
+            member: Judged(None) if member.key in self.cancelled else found
+            for member, found in judged.items()
+        }
 
-    def _still_counts(self, timer_id: int, one: Begun) -> bool:
-        return (timer_id, one.fire_at) not in self.cancelled
+    def _still_counts(self, timer_id: int, begun: Begun) -> bool:
+        return (timer_id, begun.fire_at) not in self.cancelled
 
     def put_off(
         self, timer_ids: Collection[int], members: Iterable[Member], now: int
@@ -103,18 +108,18 @@ class _Begun:
 
         They are on record as waiting, so none of them was missed. The older ones are judged with them again.
         """
-        newest = {(one, self.cancels[one]) for one in timer_ids}
-        self.cancels = {one: by for one, by in self.cancels.items() if one not in timer_ids}
+        newest = {(timer_id, self.cancels[timer_id]) for timer_id in timer_ids}
+        self.cancels = {timer_id: by for timer_id, by in self.cancels.items() if timer_id not in timer_ids}
         self.cancelled = {key: by for key, by in self.cancelled.items() if key[0] not in timer_ids}
-        self.begins = [one for one in self.begins if one[0] not in timer_ids]
+        self.begins = [begin for begin in self.begins if begin[0] not in timer_ids]
         self.begins += [(timer_id, Begun(fire_at, True)) for timer_id, fire_at in sorted(newest)]
         self.turns = [key for key in self.turns if key[0] not in timer_ids]
         return {
-            one: Judged(Course.WAIT, row=_due_again(self.rows[one.key], max(now, one.fire_at + 1)))
-            if one.key in newest
+            member: Judged(Course.WAIT, row=_due_again(self.rows[member.key], max(now, member.fire_at + 1)))
+            if member.key in newest
             else Judged(None, is_undecided=True)
-            for one in members
-            if one.timer_id in timer_ids
+            for member in members
+            if member.timer_id in timer_ids
         }
 
     def judged(self, member: Member, now: int) -> Judged:
@@ -127,7 +132,7 @@ class _Begun:
             return Judged(None)
         begun = self.begun.setdefault(member.timer_id, {})
         own = begun.get(member.fire_at)
-        found = self._judge(row, own, [one for one in begun.values() if one is not own])
+        found = self._judge(row, own, [other for other in begun.values() if other is not own])
         if found != GO and member.fire_at > now:
             return Judged(found.course, is_undecided=True)
         for fire_at in found.cancelled:
@@ -158,7 +163,10 @@ class BegunFirings:
         self._sleep = sleep
 
     def judge(
-        self, members: Sequence[Member], now: int, noted: Callable[[Outcome], Outcome] = lambda one: one
+        self,
+        members: Sequence[Member],
+        now: int,
+        noted: Callable[[Outcome], Outcome] = lambda outcome: outcome,
     ) -> dict[Member, Judged]:
         """Judge firings that are about to be sent, at `now` (ms UTC), and write what becomes of them; repeatable.
 
@@ -174,8 +182,8 @@ class BegunFirings:
         judged: dict[Member, Judged] = {}
 
         def work(sql: Connection) -> dict[Member, Judged]:
-            held = _locked(sql, [one for one in members if one not in judged])
-            found = held.judged_all((one for one in members if one.timer_id in held.begun), now)
+            held = _locked(sql, [member for member in members if member not in judged])
+            found = held.judged_all((member for member in members if member.timer_id in held.begun), now)
             last = last_before(sql, held.cancels)
             if too_many := note_oldest(sql, held.cancels) if len(last) == MOST_AT_ONCE else []:
                 found |= held.put_off(too_many, found, now)
@@ -183,9 +191,9 @@ class BegunFirings:
             if held.cancelled:
                 cancel_older(sql, held.cancels, last, held.cancelled, held.rows, noted)
                 forget_to_cancel(sql, [key for key in held.cancelled if key in held.to_cancel])
-            for one in found.values():
-                if one.course is Course.WAIT and one.row is not None:
-                    _put_off(sql, one.row)
+            for ruled in found.values():
+                if ruled.course is Course.WAIT and ruled.row is not None:
+                    _put_off(sql, ruled.row)
             _write(sql, held.begins, held.turns)
             return found
 
@@ -258,11 +266,11 @@ def _locked(sql: Connection, members: Sequence[Member]) -> _Begun:
 
     A timer is absent if others hold its row, or that of a firing asked about: its firings are judged in order.
     """
-    ids = {one.timer_id for one in members}
+    ids = {member.timer_id for member in members}
     policies = _lock_timers(sql, ids)
     gone = _gone_among(sql, ids - set(policies))
-    mine = [one for one in members if one.timer_id in policies or one.timer_id in gone]
-    rows, held = free_and_held(sql, [one.key for one in mine])
+    mine = [member for member in members if member.timer_id in policies or member.timer_id in gone]
+    rows, held = free_and_held(sql, [member.key for member in mine])
     held_ids = {timer_id for timer_id, _ in held}
     begun = _heads(sql, policies.keys() - held_ids) | {timer_id: {} for timer_id in gone - held_ids}
     to_cancel: dict[MemberKey, int] = {}
@@ -283,8 +291,8 @@ def _heads(sql: Connection, timer_ids: Collection[int]) -> dict[int, dict[int, B
     query = by_index(select(*heads).where(timers.c.id.in_(sorted(timer_ids))), "PRIMARY", timers)
     found: dict[int, dict[int, Begun]] = {}
     for timer_id, running, *waiting in sql.execute(query):
-        ones = [Begun(running), *(Begun(one, True) for one in waiting)]
-        found[timer_id] = {one.fire_at: one for one in ones if one.fire_at is not None}
+        ones = [Begun(running), *(Begun(fire_at, True) for fire_at in waiting)]
+        found[timer_id] = {begun.fire_at: begun for begun in ones if begun.fire_at is not None}
     return found
 
 
@@ -298,7 +306,7 @@ def _head(is_waiting: int, place: int = 0) -> ScalarSelect[int]:
         .where(
             begun_firings.c.timer_id == timers.c.id,
             begun_firings.c.is_waiting == is_waiting,
-            firings.c.status.in_([one.value for one in _OPEN]),
+            firings.c.status.in_([status.value for status in _OPEN]),
         )
         .order_by(order)
         .limit(1)
@@ -316,8 +324,10 @@ def _over_among(sql: Connection, keys: Collection[MemberKey]) -> list[MemberKey]
 
 def _queued_among(sql: Connection, timer_ids: Collection[int]) -> set[int]:
     """Return which of these timers may have a firing that waits: by their policies, or by an earlier one."""
-    its = and_(begun_firings.c.timer_id == timers.c.id, begun_firings.c.is_waiting == 1)
-    waiting = by_index(select(begun_firings.c.fire_at).where(its).limit(1), "begun_in_line", begun_firings)
+    is_in_line = and_(begun_firings.c.timer_id == timers.c.id, begun_firings.c.is_waiting == 1)
+    waiting = by_index(
+        select(begun_firings.c.fire_at).where(is_in_line).limit(1), "begun_in_line", begun_firings
+    )
     may_wait = or_(
         timers.c.overlap == Overlap.QUEUE_ONE.value, waiting.correlate(timers).scalar_subquery().is_not(None)
     )
@@ -330,7 +340,7 @@ def _wake(sql: Connection, timer_ids: Collection[int], now: int) -> tuple[list[F
     first = [
         (timer_id, min(begun))
         for timer_id, begun in _heads(sql, timer_ids).items()
-        if begun and all(one.is_waiting for one in begun.values())
+        if begun and all(firing.is_waiting for firing in begun.values())
     ]
     rows, held = free_and_held(sql, first)
     woken = [
@@ -355,11 +365,11 @@ def _put_off(sql: Connection, row: Firing) -> None:
 def _write(sql: Connection, begins: Sequence[tuple[int, Begun]], turns: Sequence[MemberKey]) -> None:
     """Write which begin or wait, and which have waited and go."""
     rows = [
-        {"timer_id": timer_id, "fire_at": one.fire_at, "is_waiting": int(one.is_waiting)}
-        for timer_id, one in begins
+        {"timer_id": timer_id, "fire_at": begun.fire_at, "is_waiting": int(begun.is_waiting)}
+        for timer_id, begun in begins
     ]
     if rows:
         sql.execute(insert_ignore(begun_firings), rows)
     for timer_id, fire_at in turns:
-        its = and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at == fire_at)
-        sql.execute(update_by_index(update(begun_firings).where(its).values(is_waiting=0), "PRIMARY"))
+        is_it = and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at == fire_at)
+        sql.execute(update_by_index(update(begun_firings).where(is_it).values(is_waiting=0), "PRIMARY"))

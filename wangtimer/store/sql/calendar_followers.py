@@ -190,12 +190,17 @@ class CalendarFollowers:
         if not self._totals.are_kept(upload.app):
             return followings
         were = {row["id"]: row["bounds"] for row in rows}
-        growths = [Total(bytes=_size(_bounds_of(one)) - _size(were[one.timer.id])) for one in followings]
+        growths = [
+            Total(bytes=_size(_bounds_of(following)) - _size(were[following.timer.id]))
+            for following in followings
+        ]
         whys = self._totals.move_some(sql, upload.app, growths, now)
-        for one, why in zip(followings, whys, strict=True):
+        for following, why in zip(followings, whys, strict=True):
             if why is not None:
-                page.refused[one.timer.id] = reason_of(f"it cannot follow calendar {upload.name!r}", why)
-        return [one for one in followings if one.timer.id not in page.refused]
+                page.refused[following.timer.id] = reason_of(
+                    f"it cannot follow calendar {upload.name!r}", why
+                )
+        return [following for following in followings if following.timer.id not in page.refused]
 
     def calendar(self, upload: Upload) -> Calendar | None:
         """Return the calendar; None if it has been uploaded again since, or deleted."""
@@ -298,8 +303,8 @@ def write_followings(
 ) -> tuple[list[Timer], list[Firing]]:
     """Write bounds and marks, equal bounds together, and the plans' firings. `also` has further columns."""
     alike: defaultdict[str | None, list[int]] = defaultdict(list)
-    for one in followings:
-        alike[_bounds_of(one)].append(one.timer.id)
+    for following in followings:
+        alike[_bounds_of(following)].append(following.timer.id)
     # MySQL assigns from left to right, in the order of the table's columns.
     changed = {"edited_before_at": timers.c.edited_at, "edited_at": now, "updated_at": now}
     begins_here = timers.c.followed_to != timers.c.version
@@ -310,15 +315,17 @@ def write_followings(
     }
     for text, ids in alike.items():
         _update(sql, ids, changed | {"bounds": text})
-    plans = [one.plan for one in followings]
+    plans = [following.plan for following in followings]
     move_marks(sql, plans)
     with_moments = [plan for plan in plans if plan.moments]
     pending = insert_missing(sql, firings_of(with_moments)) if with_moments else []
-    return [changed_to(one.timer.definition.status, one.timer, now) for one in followings], pending
+    return [
+        changed_to(following.timer.definition.status, following.timer, now) for following in followings
+    ], pending
 
 
-def _bounds_of(one: Following) -> str | None:
-    return bounds_text(one.timer.definition.schedule, one.timer.ending)
+def _bounds_of(following: Following) -> str | None:
+    return bounds_text(following.timer.definition.schedule, following.timer.ending)
 
 
 def _size(text: str | None) -> int:

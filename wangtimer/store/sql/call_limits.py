@@ -99,7 +99,7 @@ class HostLimitStore(SqlStore):
 
     def of_calls(self) -> dict[str, CallLimit]:
         """Return all limits by host; raises `StoreAway`."""
-        return {one.host: one.of_calls for one in self.page(MOST_HOSTS, may_be_stale=False)}
+        return {limit.host: limit.of_calls for limit in self.page(MOST_HOSTS, may_be_stale=False)}
 
 
 def _one(sql: Connection, host: str, locks: bool = False) -> HostLimit | None:
@@ -114,7 +114,9 @@ def _limit_of(row: RowMapping) -> HostLimit:
 
 def _differences(was: HostLimit | None, limit: HostLimit) -> Iterator[AuditedChange]:
     fields = {"callsPerSecond": "calls_per_second", "callsAtOnce": "calls_at_once"}
-    changed = tuple(name for name, one in fields.items() if getattr(was, one, None) != getattr(limit, one))
+    changed = tuple(
+        name for name, field in fields.items() if getattr(was, field, None) != getattr(limit, field)
+    )
     if changed:
         yield _noted(Action.CREATE if was is None else Action.EDIT, limit.host, changed)
 

@@ -32,21 +32,21 @@ class ContinuityStore:
         Only what came before a firing's own moment counts. It is read from the index of one timer's history: the last
         few firings of each, and up to `MOST_LOST` where none of those succeeded.
         """
-        numbered = [one for one in rows if one.seq is not None]
+        numbered = [row for row in rows if row.seq is not None]
         found: dict[MemberKey, Continuity] = {}
         deeper: list[Firing] = []
         for part in _parts(numbered, FIRINGS_A_STATEMENT):
-            for one, (told, looked_at) in self._read(part, FEW):
-                found[one.member.key] = told
+            for row, (told, looked_at) in self._read(part, FEW):
+                found[row.member.key] = told
                 if told.last_success_at is None and looked_at == FEW:
-                    deeper.append(one)
+                    deeper.append(row)
         began = self._monotonic() if deeper else 0.0
         for part in _parts(deeper, FIRINGS_A_LONG_STATEMENT):
             if self._monotonic() - began > LOOKS_BACK_S:
                 # The last few had no success: at least what was lost of those is.
-                found |= {one.member.key: found[one.member.key].at_least() for one in part}
+                found |= {row.member.key: found[row.member.key].at_least() for row in part}
             else:
-                found |= {one.member.key: told for one, (told, _) in self._read(part, MOST_LOST)}
+                found |= {row.member.key: told for row, (told, _) in self._read(part, MOST_LOST)}
         return found
 
     def _read(self, part: Sequence[Firing], depth: int) -> list[tuple[Firing, tuple[Continuity, int]]]:
@@ -59,8 +59,8 @@ class ContinuityStore:
             return before
 
         return [
-            (one, (_told(one, sorted(before, reverse=True)), len(before)))
-            for one, before in zip(part, self._database.read(work), strict=True)
+            (row, (_told(row, sorted(before, reverse=True)), len(before)))
+            for row, before in zip(part, self._database.read(work), strict=True)
         ]
 
 
@@ -92,7 +92,7 @@ def _statement(sql: Connection, part: Sequence[Firing], depth: int) -> str:
     )
     return " UNION ALL ".join(
         f"SELECT * FROM (SELECT {place:d} AS place, fire_at, {became} AS became FROM firing {hint}"
-        f"WHERE timer_id = {one.timer_id:d} AND fire_at < {one.fire_at:d}"
+        f"WHERE timer_id = {row.timer_id:d} AND fire_at < {row.fire_at:d}"
         f" ORDER BY fire_at DESC LIMIT {depth:d}) AS before_{place:d}"
-        for place, one in enumerate(part)
+        for place, row in enumerate(part)
     )

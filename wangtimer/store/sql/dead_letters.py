@@ -209,8 +209,8 @@ class DeadLetterStore(SqlStore):
         def work(sql: Connection) -> int:
             rows = _LOCKED.run(sql, [letter.key for letter in letters])
             held = [letter for letter in map(_read, rows) if letter in wanted]
-            forget_dead_letters(sql, [one.key for one in held])
-            note_changes(sql, now, [_discarding(one) for one in held])
+            forget_dead_letters(sql, [letter.key for letter in held])
+            note_changes(sql, now, [_discarding(letter) for letter in held])
             return len(held)
 
         return self._database.write(work) if letters else 0
@@ -309,9 +309,14 @@ def _up_to(wanted: DeadLetterFilter, last: int) -> DeadLetterFilter:
     return replace(wanted, last=last if wanted.last is None else min(last, wanted.last))
 
 
-def _discarding(one: DeadLetter) -> AuditedChange:
+def _discarding(letter: DeadLetter) -> AuditedChange:
     return AuditedChange(
-        Action.DISCARD, AuditedKind.FIRING, str(one.timer_id), one.app, one.name, fire_at=one.fire_at
+        Action.DISCARD,
+        AuditedKind.FIRING,
+        str(letter.timer_id),
+        letter.app,
+        letter.name,
+        fire_at=letter.fire_at,
     )
 
 
@@ -338,13 +343,13 @@ def _inserting(dialect: Dialect) -> ManyRows:
     return ManyRows(insert_ignore(dead_letters), _INSERTED, dialect)
 
 
-def _written(one: DeadLetter, texts: Texts) -> str:
+def _written(letter: DeadLetter, texts: Texts) -> str:
     """Write a letter, in the order of the table's columns: so its texts are written too."""
     return (
-        f"({texts.write(one.app)},{number(one.failed_at)},{number(one.timer_id)},{number(one.fire_at)},"
-        f"{texts.write(one.name)},'{one.kind.value}',{texts.write(one.reason)},{texts.write(one.host)},"
-        f"{'NULL' if one.target is None else texts.write(one.target)},"
-        f"{number(one.attempt)},{number(one.http_status)},{texts.write(one.error)})"
+        f"({texts.write(letter.app)},{number(letter.failed_at)},{number(letter.timer_id)},{number(letter.fire_at)},"
+        f"{texts.write(letter.name)},'{letter.kind.value}',{texts.write(letter.reason)},{texts.write(letter.host)},"
+        f"{'NULL' if letter.target is None else texts.write(letter.target)},"
+        f"{number(letter.attempt)},{number(letter.http_status)},{texts.write(letter.error)})"
     )
 
 

@@ -94,19 +94,22 @@ class DemandStore(SqlStore):
         """
 
         def work(sql: Connection) -> list[Firing]:
-            held = locked_rows(sql, [one.was.member for one in replays])
+            held = locked_rows(sql, [replay.was.member for replay in replays])
             # A firing that already stands as wanted is of a first try, whose answer was lost.
-            found = {one: held.get(one.was.member.key, one.was if one.is_purged else None) for one in replays}
-            ours = [one for one in replays if found[one] in (one.was, one.firing)]
-            to_do = [one for one in ours if found[one] == one.was]
-            to_write = [one.firing for one in to_do]
-            keep_attempts(sql, [one.member.key for one in to_write])
+            found = {
+                replay: held.get(replay.was.member.key, replay.was if replay.is_purged else None)
+                for replay in replays
+            }
+            standing = [replay for replay in replays if found[replay] in (replay.was, replay.firing)]
+            to_do = [replay for replay in standing if found[replay] == replay.was]
+            to_write = [replay.firing for replay in to_do]
+            keep_attempts(sql, [firing.member.key for firing in to_write])
             replaying(sql.dialect).run(sql, to_write, planned_row)
-            forget_dead_letters(sql, [one.member.key for one in to_write])
-            forget_to_cancel(sql, [one.member.key for one in to_write])
-            old = [one.was.status.value for one in to_do]
+            forget_dead_letters(sql, [firing.member.key for firing in to_write])
+            forget_to_cancel(sql, [firing.member.key for firing in to_write])
+            old = [replay.was.status.value for replay in to_do]
             note_changes(sql, replays[0].asked_at, acts_on(Action.REPLAY, app, to_write, old))
-            return [one.firing for one in ours]
+            return [replay.firing for replay in standing]
 
         return self._database.write(work, Step.SQL_REPLAY) if replays else []
 

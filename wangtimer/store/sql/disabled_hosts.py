@@ -40,7 +40,7 @@ class DisabledHostStore(SqlStore):
 
     def keys(self) -> frozenset[HostKey]:
         """Return what is disabled."""
-        return frozenset(one.key for one in self.all())
+        return frozenset(host.key for host in self.all())
 
     def disable(self, hosts: Sequence[DisabledHost], days_ms: int) -> list[DisabledHost]:
         """Disable hosts, and return those that were not disabled before.
@@ -50,24 +50,24 @@ class DisabledHostStore(SqlStore):
         """
 
         def work(sql: Connection) -> list[DisabledHost]:
-            known = {(row["app"], row["origin"]): row for row in _rows(sql, [one.key for one in hosts])}
+            known = {(row["app"], row["origin"]): row for row in _rows(sql, [host.key for host in hosts])}
             before = hosts[0].disabled_at - days_ms - REMEMBERED_MS
             sql.execute(delete(disabled_hosts).where(disabled_hosts.c.enabled_at <= before))
-            new = _within_room(sql, [one for one in hosts if _is_due(one, known.get(one.key), days_ms)])
-            for one in new:
-                sql.execute(delete(disabled_hosts).where(_is(one.key)))
+            new = _within_room(sql, [host for host in hosts if _is_due(host, known.get(host.key), days_ms)])
+            for host in new:
+                sql.execute(delete(disabled_hosts).where(_is(host.key)))
                 sql.execute(
                     insert(disabled_hosts).values(
-                        app=one.app,
-                        origin=one.origin,
-                        since=one.since,
-                        failed_at=one.failed_at,
-                        disabled_at=one.disabled_at,
-                        error=one.error,
+                        app=host.app,
+                        origin=host.origin,
+                        since=host.since,
+                        failed_at=host.failed_at,
+                        disabled_at=host.disabled_at,
+                        error=host.error,
                     )
                 )
             if new:
-                noted = [_noted(Action.DISABLE, one.key) for one in new]
+                noted = [_noted(Action.DISABLE, host.key) for host in new]
                 note_changes(sql, new[0].disabled_at, noted)
             return new
 
@@ -125,10 +125,10 @@ def _within_room(sql: Connection, hosts: Iterable[DisabledHost]) -> list[Disable
     for app, number in sql.execute(query.group_by(disabled_hosts.c.app)):
         numbers[app] = number
     taken = []
-    for one in hosts:
-        if numbers.total() < MOST_DISABLED and numbers[one.app] < MOST_OF_AN_APP:
-            numbers[one.app] += 1
-            taken.append(one)
+    for host in hosts:
+        if numbers.total() < MOST_DISABLED and numbers[host.app] < MOST_OF_AN_APP:
+            numbers[host.app] += 1
+            taken.append(host)
     return taken
 
 

@@ -250,7 +250,7 @@ class FiringLists(SqlStore):
     def _latest_of_each(self, wanted: Select[Any], timer_ids: Sequence[int]) -> list[FiringRecord]:
         latest = by_index(wanted.order_by(firings.c.fire_at.desc()).limit(1), "firing_of_timer")
         each = (latest.where(firings.c.timer_id == timer_id).subquery() for timer_id in timer_ids)
-        return read_records(self._mappings(union_all(*(select(one) for one in each))))
+        return read_records(self._mappings(union_all(*(select(latest_row) for latest_row in each))))
 
     def _first_of(
         self,
@@ -343,7 +343,7 @@ def _history(sql: Connection, timer_id: int, fire_at: int) -> FiringHistory | No
         attempts.c.attempt < row["attempt"],
     )
     kept = sql.execute(select(attempts).where(before).order_by(attempts.c.attempt)).mappings()
-    found = [_attempt_of(one) for one in kept]
+    found = [_attempt_of(attempt) for attempt in kept]
     record = record_of(row)
     if record.firing.status is not FiringStatus.PENDING and record.firing.attempt > 0:
         found.append(_attempt_of(row))

@@ -140,15 +140,15 @@ class FiringStore(SqlStore):
 
         Returns the outcomes of firings whose rows somebody else holds: those are not written.
         """
-        by_key = sorted(outcomes, key=lambda one: (one.member.fire_at, one.member.timer_id))
+        by_key = sorted(outcomes, key=lambda outcome: (outcome.member.fire_at, outcome.member.timer_id))
         if not by_key:
             return []
 
         def settle_free(sql: Connection) -> list[Outcome]:
-            _, held = free_and_held(sql, [one.member.key for one in by_key])
-            if free := [one for one in by_key if one.member.key not in held]:
+            _, held = free_and_held(sql, [outcome.member.key for outcome in by_key])
+            if free := [outcome for outcome in by_key if outcome.member.key not in held]:
                 settle_rows(sql, free)
-            return [one for one in by_key if one.member.key in held]
+            return [outcome for outcome in by_key if outcome.member.key in held]
 
         try:
             self._database.write(lambda sql: settle_rows(sql, by_key), Step.SQL_SETTLE, waits_for_locks=False)
@@ -179,19 +179,19 @@ class FiringStore(SqlStore):
         rows somebody else holds: of those nothing is noted.
         """
         keys = {
-            (one.fire_at, one.timer_id, one.attempt): lane.key
+            (member.fire_at, member.timer_id, member.attempt): lane.key
             for lane, members in by_lane.items()
-            for one in members
+            for member in members
         }
 
         def note(sql: Connection, waiting: Sequence[tuple[int, int, int]]) -> None:
             for start in range(0, len(waiting), KEYS_A_STATEMENT):
                 part = waiting[start : start + KEYS_A_STATEMENT]
-                update_lanes(sql, part, [keys[one] for one in part])
+                update_lanes(sql, part, [keys[key] for key in part])
 
         def note_free(sql: Connection) -> set[MemberKey]:
             _, held = free_and_held(sql, [(timer_id, fire_at) for fire_at, timer_id, _ in sorted(keys)])
-            note(sql, [one for one in sorted(keys) if (one[1], one[0]) not in held])
+            note(sql, [key for key in sorted(keys) if (key[1], key[0]) not in held])
             return held
 
         if not keys:
@@ -202,7 +202,7 @@ class FiringStore(SqlStore):
             )
         except RowsLocked:
             held = self._database.write(note_free, Step.SQL_NOTE_LANE, waits_for_locks=False)
-            return {one for members in by_lane.values() for one in members if one.key in held}
+            return {member for members in by_lane.values() for member in members if member.key in held}
         return set()
 
     def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
@@ -258,8 +258,8 @@ class FiringStore(SqlStore):
         """Return the oldest settled moment under `before` (ms UTC); None: none among the oldest `most` firings."""
         key = (firings.c.fire_at, firings.c.timer_id)
         first = by_index(select(firings.c.fire_at, firings.c.status), "PRIMARY")
-        some = first.where(firings.c.fire_at < before).order_by(*key).limit(most).subquery()
-        settled = select(func.min(some.c.fire_at)).where(some.c.status.not_in(_UNSETTLED))
+        oldest = first.where(firings.c.fire_at < before).order_by(*key).limit(most).subquery()
+        settled = select(func.min(oldest.c.fire_at)).where(oldest.c.status.not_in(_UNSETTLED))
         found: int | None = self._database.read(lambda sql: sql.execute(settled).scalar_one())
         return found
 
@@ -281,9 +281,9 @@ class FiringStore(SqlStore):
             last_at, last_id = page[-1]
             of_page = and_(settled, _up_to(firings, last_at, last_id))
             of_range = and_(attempts.c.fire_at >= since, _up_to(attempts, last_at, last_id))
-            theirs = and_(of_range, not_(_has_firing()))
+            of_no_firing = and_(of_range, not_(_has_firing()))
             sql.execute(delete(firings).where(of_page))
-            sql.execute(delete(attempts).where(theirs))
+            sql.execute(delete(attempts).where(of_no_firing))
             # Another purge may have deleted them meanwhile: they are gone all the same.
             return Purged(len(page), last_at)
 
@@ -296,8 +296,8 @@ class FiringStore(SqlStore):
         """
         is_ours = and_(_pending_between(0, before - 1), firings.c.lane == "")
         late = by_index(select(firings.c.due_at).where(is_ours), "firing_due")
-        some = late.order_by(firings.c.due_at).limit(most).subquery()
-        query = select(func.count(), func.min(some.c.due_at)).select_from(some)
+        latest = late.order_by(firings.c.due_at).limit(most).subquery()
+        query = select(func.count(), func.min(latest.c.due_at)).select_from(latest)
         number, oldest_due_at = self._database.read(lambda sql: sql.execute(query).one())
         return Overdue(number, oldest_due_at)
 

@@ -59,8 +59,8 @@ class FiringsToCancel(SqlStore):
         """Write missing outcomes, forget all; return how many are gone; repeatable. Held ones stay for next time."""
 
         def work(sql: Connection) -> int:
-            rows, held = free_and_held(sql, [one.key for one in page])
-            over = [one.key for one in page if one.key not in held]
+            rows, held = free_and_held(sql, [noted_firing.key for noted_firing in page])
+            over = [noted_firing.key for noted_firing in page if noted_firing.key not in held]
             # Only now: a replay that came first wants its firing made.
             cancel_rows(sql, rows, _noted_among(sql, over), noted)
             forget_to_cancel(sql, over)
@@ -130,8 +130,8 @@ def note_oldest(sql: Connection, newest: Mapping[int, int]) -> list[int]:
 
 def _before(timer_id: int, fire_at: int) -> Select[int]:
     """Return the query of what is on record of a timer before a moment, the oldest first."""
-    its = and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at < fire_at)
-    query = select(begun_firings.c.fire_at).where(its).order_by(*begun_firings.primary_key)
+    is_before = and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at < fire_at)
+    query = select(begun_firings.c.fire_at).where(is_before).order_by(*begun_firings.primary_key)
     return by_index(query, "PRIMARY", begun_firings)
 
 
@@ -140,12 +140,12 @@ def _note_until(sql: Connection, timer_id: int, end: int, by: int) -> None:
     is_sqlite = sql.dialect.name == "sqlite"
     ignore, hint = ("OR IGNORE", "") if is_sqlite else ("IGNORE", " FORCE INDEX (PRIMARY)")
     named = {"timer_id": timer_id, "end": end, "by": by}
-    its = "WHERE timer_id = :timer_id AND fire_at < :end"
+    where = "WHERE timer_id = :timer_id AND fire_at < :end"
     noting = f"INSERT {ignore} INTO firing_to_cancel (timer_id, fire_at, cancelled_by)"
-    sql.execute(text(f"{noting} SELECT timer_id, fire_at, :by FROM begun_firing{hint} {its}"), named)
+    sql.execute(text(f"{noting} SELECT timer_id, fire_at, :by FROM begun_firing{hint} {where}"), named)
     # In the form for several tables: the usual one takes no hint.
     deleting = "DELETE FROM begun_firing" if is_sqlite else f"DELETE begun_firing FROM begun_firing{hint}"
-    sql.execute(text(f"{deleting} {its}"), named)
+    sql.execute(text(f"{deleting} {where}"), named)
 
 
 def cancel_rows(

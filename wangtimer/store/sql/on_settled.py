@@ -59,11 +59,11 @@ def _changes(new: NewValues) -> dict[str, Any]:
 
 
 def _written(marked: tuple[Outcome, NotedAt], texts: Texts) -> str:
-    one, (app, host, target, known_at, well_at) = marked
-    timer_id, fire_at, attempt = one.member
+    outcome, (app, host, target, known_at, well_at) = marked
+    timer_id, fire_at, attempt = outcome.member
     return (
-        f"({texts.write(app)},{number(fire_at)},{number(timer_id)},{number(attempt)},'{one.status.value}',"
-        f"{number(one.lateness_ms)},{number(one.http_status)},{texts.write(one.error[:ERROR_CHARACTERS])},"
+        f"({texts.write(app)},{number(fire_at)},{number(timer_id)},{number(attempt)},'{outcome.status.value}',"
+        f"{number(outcome.lateness_ms)},{number(outcome.http_status)},{texts.write(outcome.error[:ERROR_CHARACTERS])},"
         f"{texts.write(host[:LANE_CHARACTERS])},{texts.write(target)},{number(known_at)},{number(well_at)})"
     )
 
@@ -114,7 +114,9 @@ def _forget(sql: Connection, keys: Sequence[MemberKey], faults: Mapping[MemberKe
     for (timer_id, fire_at), error in faults.items():
         is_it = and_(firings.c.timer_id == timer_id, firings.c.fire_at == fire_at)
         sql.execute(update(firings).where(is_it).values(error=error[:ERROR_CHARACTERS]))
-    each = (and_(reply_controls.c.timer_id == one, reply_controls.c.fire_at == at) for one, at in keys)
+    each = (
+        and_(reply_controls.c.timer_id == timer_id, reply_controls.c.fire_at == at) for timer_id, at in keys
+    )
     sql.execute(delete(reply_controls).where(or_(*each)))
 
 

@@ -62,7 +62,7 @@ class PauseStore(SqlStore):
 
     def of_calls(self) -> Pauses:
         """Return what calls need to know of them; raises `StoreAway`."""
-        return Pauses(frozenset(one.name for one in self.all()))
+        return Pauses(frozenset(pause.name for pause in self.all()))
 
 
 def _one(sql: Connection, name: str, locks: bool = False) -> Pause | None:

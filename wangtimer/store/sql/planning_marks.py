@@ -39,15 +39,19 @@ def number_missing(sql: Connection, planned: Sequence[Firing], held: Collection[
     Those that need no number are all returned, as they are. The timers' rows are locked until the transaction ends,
     so no other one gives these numbers; if this one is undone, they were not given.
     """
-    missing = [one for one in planned if one.seq != TO_BE_NUMBERED or (one.fire_at, one.timer_id) not in held]
-    numbers = Counter(one.timer_id for one in missing if one.seq == TO_BE_NUMBERED)
+    missing = [
+        firing
+        for firing in planned
+        if firing.seq != TO_BE_NUMBERED or (firing.fire_at, firing.timer_id) not in held
+    ]
+    numbers = Counter(firing.timer_id for firing in missing if firing.seq == TO_BE_NUMBERED)
     following = _count_on(sql, numbers)
     numbered = []
-    for one in missing:
-        if one.seq == TO_BE_NUMBERED:
-            following[one.timer_id] += 1
-            one = one._replace(seq=following[one.timer_id])  # noqa: PLW2901
-        numbered.append(one)
+    for firing in missing:
+        if firing.seq == TO_BE_NUMBERED:
+            following[firing.timer_id] += 1
+            firing = firing._replace(seq=following[firing.timer_id])  # noqa: PLW2901
+        numbered.append(firing)
     return numbered
 
 
@@ -58,10 +62,10 @@ def _count_on(sql: Connection, numbers: Counter[int]) -> dict[int, int]:
     for start in range(0, len(ids), TIMERS_A_STATEMENT):
         part = ids[start : start + TIMERS_A_STATEMENT]
         hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (PRIMARY) "
-        cases = " ".join(f"WHEN {one:d} THEN {numbers[one]:d}" for one in part)
+        cases = " ".join(f"WHEN {timer_id:d} THEN {numbers[timer_id]:d}" for timer_id in part)
         sql.exec_driver_sql(
             f"UPDATE timer {hint}SET planned_seq = planned_seq + CASE id {cases} END"
-            f" WHERE id IN ({','.join(f'{one:d}' for one in part)})"
+            f" WHERE id IN ({','.join(f'{timer_id:d}' for timer_id in part)})"
         )
         counted = select(timers.c.id, timers.c.planned_seq).where(timers.c.id.in_(part))
         rows = sql.execute(by_index(counted, "PRIMARY", timers))

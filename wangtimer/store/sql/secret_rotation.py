@@ -52,7 +52,7 @@ class SecretRotation(SqlStore):
         rows = sql.execute(query.order_by(timers.c.id).with_for_update()).mappings().all()
         stale, bad = self._stale(rows)
         if stale:
-            sql.execute(_SEAL, [{"timer_id": one, "call": text} for one, text in stale.items()])
+            sql.execute(_SEAL, [{"timer_id": timer_id, "call": text} for timer_id, text in stale.items()])
         return list(stale), bad
 
     def _stale(self, rows: Sequence[Any]) -> tuple[dict[int, str], dict[int, str]]:

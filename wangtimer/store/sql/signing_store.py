@@ -122,7 +122,7 @@ class SigningStore(SqlStore):
         return self._read_all(self._rows(_ROW.where(signing.c.app.in_(apps))))
 
     def _make(self, new: Sequence[AppSigning], now: int) -> None:
-        rows = [{"app": one.app, **self._values(one, now)} for one in new]
+        rows = [{"app": made.app, **self._values(made, now)} for made in new]
         making = insert_ignore(signing).values(rows)
         self._database.write_alone(lambda sql: sql.execute(making), Step.SQL_SIGNING)
 
@@ -134,8 +134,8 @@ class SigningStore(SqlStore):
             return AppSigning.unmade(app)
         return signing_from(app, row.version, row.content, self._seals, may_be_unopened=may_be_unopened)
 
-    def _values(self, one: AppSigning, now: int) -> dict[str, str | int]:
-        return {"content": signing_text(one, self._seals), "version": one.version, "updated_at": now}
+    def _values(self, made: AppSigning, now: int) -> dict[str, str | int]:
+        return {"content": signing_text(made, self._seals), "version": made.version, "updated_at": now}
 
     def _read_all(self, rows: Iterable[Row[tuple[str, int, str, int]]]) -> Readable[str, AppSigning]:
         found: Readable[str, AppSigning] = Readable()

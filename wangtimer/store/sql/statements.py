@@ -286,7 +286,7 @@ def _table(dialect: Dialect, names: Sequence[str], rows: Sequence[tuple[int, ...
         return table
     is_mysql = dialect.name == "mysql" and not getattr(dialect, "is_mariadb", False)
     row = f"{'ROW' if is_mysql else ''}({','.join(['%d'] * len(names))})"
-    return f"{table} UNION ALL VALUES {','.join([row % one for one in others])}"
+    return f"{table} UNION ALL VALUES {','.join([row % values for values in others])}"
 
 
 def in_parts(keys: Iterable[MemberKey]) -> list[list[RowKey]]:

@@ -139,8 +139,8 @@ class TargetStore(SqlStore):
         asked = sorted(keys)
         found: Readable[TargetKey, NamedTarget] = Readable()
         for start in range(0, len(asked), KEYS_AT_ONCE):
-            some = or_(*(_is(*key) for key in asked[start : start + KEYS_AT_ONCE]))
-            part = _read(self._rows(select(targets).where(some)), _target_of)
+            of_keys = or_(*(_is(*key) for key in asked[start : start + KEYS_AT_ONCE]))
+            part = _read(self._rows(select(targets).where(of_keys)), _target_of)
             found.update(part)
             found.bad |= part.bad
         return found
@@ -258,13 +258,15 @@ def _dated(wanted: NamedTarget, held: NamedTarget | None, now: int) -> NamedTarg
     return replace(wanted, version=version, created_at=held.created_at, updated_at=now)
 
 
-def _write(sql: Connection, one: NamedTarget, held: NamedTarget | None) -> None:
-    columns = {"content": target_text(one), "version": one.version, "updated_at": one.updated_at}
+def _write(sql: Connection, target: NamedTarget, held: NamedTarget | None) -> None:
+    columns = {"content": target_text(target), "version": target.version, "updated_at": target.updated_at}
     if held is not None:
-        sql.execute(update(targets).where(_is(*one.key)).values(columns))
+        sql.execute(update(targets).where(_is(*target.key)).values(columns))
         return
-    _refuse_one_more(sql, one.app)
-    sql.execute(insert(targets).values(app=one.app, name=one.name, created_at=one.created_at, **columns))
+    _refuse_one_more(sql, target.app)
+    sql.execute(
+        insert(targets).values(app=target.app, name=target.name, created_at=target.created_at, **columns)
+    )
 
 
 def _refuse_one_more(sql: Connection, app: str) -> None:

@@ -161,19 +161,19 @@ class TimerBatches:
         for number in range(TRIES):
             if number:
                 # The clash may have been one of ids.
-                drafts = [one.of_id(self.ids.next(now), self.seals) for one in drafts]
+                drafts = [draft.of_id(self.ids.next(now), self.seals) for draft in drafts]
             named: dict[str, Draft] = {}
-            are_first = [named.setdefault(one.timer.name, one) is one for one in drafts]
-            plans = [one.near for one in named.values() if one.near is not None]
+            are_first = [named.setdefault(draft.timer.name, draft) is draft for draft in drafts]
+            plans = [draft.near for draft in named.values() if draft.near is not None]
             try:
                 made, pending = self._insert_free(app, named, firings_of(plans) if plans else [], now)
             except IntegrityError:
                 continue
-            timers = [made[one.timer.name] for one in drafts]
+            timers = [made[draft.timer.name] for draft in drafts]
             return Created(
                 [
-                    one if is_first else _taken_by(one)
-                    for one, is_first in zip(timers, are_first, strict=True)
+                    timer if is_first else _taken_by(timer)
+                    for timer, is_first in zip(timers, are_first, strict=True)
                 ],
                 pending,
             )
@@ -301,9 +301,9 @@ class TimerBatches:
             by_app.setdefault(a_plan.timer.definition.app, []).append(a_plan)
         refused: dict[int, LimitReached] = {}
         for app, own in sorted(by_app.items()):
-            growths = [counted(enabled_at_once(one)) - counted(one.timer) for one in own]
+            growths = [counted(enabled_at_once(plan)) - counted(plan.timer) for plan in own]
             errors = self._totals.move_some(sql, app, growths, now)
-            refused |= {one.timer.id: error for one, error in zip(own, errors, strict=True) if error}
+            refused |= {plan.timer.id: error for plan, error in zip(own, errors, strict=True) if error}
         return refused
 
     def _without_room(
@@ -312,9 +312,9 @@ class TimerBatches:
         """Return by name which of the drafts would be too much for their app; the others count from now on."""
         growths: list[Total] = []
         if self._totals.are_kept(app):
-            growths = [counted(one.timer) + Total(bytes=bytes_of_row(one.row)) for one in drafts]
+            growths = [counted(draft.timer) + Total(bytes=bytes_of_row(draft.row)) for draft in drafts]
         errors = self._totals.move_some(sql, app, growths, now) or [None for _ in drafts]
-        return {one.timer.name: error for one, error in zip(drafts, errors, strict=True) if error}
+        return {draft.timer.name: error for draft, error in zip(drafts, errors, strict=True) if error}
 
     def _insert_free(
         self, app: str, drafts: Mapping[str, Draft], firings: Sequence[Firing], now: int
@@ -334,18 +334,20 @@ class TimerBatches:
             own = {name for name, row in held.items() if tries > 1 and row["id"] == drafts[name].timer.id}
             # In order of name, as all others insert them: so that no two wait for each other.
             free = [draft for name, draft in sorted(drafts.items()) if name not in held]
-            in_order = [one for name, one in drafts.items() if name not in held]
+            in_order = [draft for name, draft in drafts.items() if name not in held]
             refused: dict[str, Stored] = {name: NameTaken(row["id"]) for name, row in held.items()}
             refused |= misfits(
-                sql, app, {one.timer.name: one.timer.definition for one in in_order}, self._why_no_task
+                sql, app, {draft.timer.name: draft.timer.definition for draft in in_order}, self._why_no_task
             )
             refused |= self._without_room(
-                sql, app, [one for one in in_order if one.timer.name not in refused], now
+                sql, app, [draft for draft in in_order if draft.timer.name not in refused], now
             )
-            free = [one for one in free if one.timer.name not in refused]
+            free = [draft for draft in free if draft.timer.name not in refused]
             if free:
                 _insert(sql, app, free)
-            made = {one.timer.name: one.timer for one in free} | {name: timer_of(held[name]) for name in own}
+            made = {draft.timer.name: draft.timer for draft in free} | {
+                name: timer_of(held[name]) for name in own
+            }
             ids = {timer.id for timer in made.values()}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
             return refused | made, pending
@@ -355,9 +357,9 @@ class TimerBatches:
 
 def _insert(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
     _mark_calendars(sql, app, drafts)
-    inserting(sql.dialect).run(sql, [one.row for one in drafts], written_row)
-    _add_tags_of(sql, [one.timer for one in drafts])
-    note_changes(sql, drafts[0].timer.created_at, [creation_of(one.timer) for one in drafts])
+    inserting(sql.dialect).run(sql, [draft.row for draft in drafts], written_row)
+    _add_tags_of(sql, [draft.timer for draft in drafts])
+    note_changes(sql, drafts[0].timer.created_at, [creation_of(draft.timer) for draft in drafts])
 
 
 def _taken_by(found: Stored) -> Stored:
@@ -368,12 +370,12 @@ def _taken_by(found: Stored) -> Stored:
 def _mark_calendars(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
     """Note in each row which upload its days come from; one query for all rows with the same days."""
     marks: dict[Calendar, int] = {}
-    for one in drafts:
-        bounds = bounds_in(one.new.schedule)
+    for draft in drafts:
+        bounds = bounds_in(draft.new.schedule)
         if bounds is not None and bounds.excluded is not None:
             if bounds.excluded not in marks:
-                marks[bounds.excluded] = calendar_mark(sql, app, one.new.schedule)
-            one.row["calendar_at"] = marks[bounds.excluded]
+                marks[bounds.excluded] = calendar_mark(sql, app, draft.new.schedule)
+            draft.row["calendar_at"] = marks[bounds.excluded]
 
 
 def _write_status(sql: Connection, ids: Sequence[int], status: TimerStatus, now: int) -> None:

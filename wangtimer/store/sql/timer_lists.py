@@ -444,8 +444,8 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
 
 def _has_tag(app: str | None, tag: str) -> ColumnElement[bool]:
     """Return the condition that a timer has a tag, which is looked up for each timer."""
-    its = timer_tags.c.app == app, timer_tags.c.timer_id == timers.c.id
-    found: Select[Any] = select(literal_column("1")).where(*its, _is(timer_tags.c.tag, tag)).limit(1)
+    of_timer = timer_tags.c.app == app, timer_tags.c.timer_id == timers.c.id
+    found: Select[Any] = select(literal_column("1")).where(*of_timer, _is(timer_tags.c.tag, tag)).limit(1)
     return by_index(found, "PRIMARY", timer_tags).correlate(timers).scalar_subquery().is_not(None)
 
 
@@ -467,7 +467,7 @@ def _calls(stored: ColumnElement[str], before: str, host: str) -> ColumnElement[
         is_begin = func.lower(func.substr(stored, 1, len(whole))) == whole
         return and_(is_begin, func.substr(stored, len(whole) + 1, 1).in_(tuple(ends)))
 
-    return or_(*(begins(*one) for one in beginnings_of_calls_to(host)))
+    return or_(*(begins(*beginning) for beginning in beginnings_of_calls_to(host)))
 
 
 def _contains(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
@@ -478,8 +478,8 @@ def _contains(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
     """
     escaped = re.sub(r"[/%_]", r"/\g<0>", wanted)
     both = text, func.substr(text, 1, 0) + escaped
-    lowered = (func.replace(func.lower(one), "ς", "σ") for one in both)
-    held, asked = (func.replace(one, "i\u0307", "i") for one in lowered)
+    lowered = (func.replace(func.lower(text), "ς", "σ") for text in both)
+    held, asked = (func.replace(text, "i\u0307", "i") for text in lowered)
     return held.like("%" + asked + "%", escape="/")
 
 

@@ -47,9 +47,9 @@ def written_row(row: Mapping[str, Any], texts: Texts) -> str:
 
 def terms(of: NewTimer | Timer) -> dict[str, Any]:
     """Return the columns of what a timer's owner sets, except the name."""
-    one = of.definition if isinstance(of, Timer) else of
-    columns = _schedule_columns(one.schedule, of.ending)
-    columns |= {"notify": notify_text(one.notify), "target": one.notify.target or None}
+    definition = of.definition if isinstance(of, Timer) else of
+    columns = _schedule_columns(definition.schedule, of.ending)
+    columns |= {"notify": notify_text(definition.notify), "target": definition.notify.target or None}
     for field in FIELDS:
         columns |= field.stored(of.value_of(field))
     return columns
@@ -78,9 +78,9 @@ def bytes_of_row(row: Mapping[str, Any]) -> int:
 
 def bytes_of(timer: Timer) -> int:
     """Return the same of a timer."""
-    one = timer.definition
+    definition = timer.definition
     return bytes_of_row(
-        {"notify": notify_text(one.notify), "bounds": bounds_text(one.schedule, timer.ending)}
+        {"notify": notify_text(definition.notify), "bounds": bounds_text(definition.schedule, timer.ending)}
     )
 
 

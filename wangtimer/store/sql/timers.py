@@ -151,13 +151,13 @@ class TimerStore:
                     # Its moments are counted from now on.
                     row |= terms(made)
             totals = self._totals if self._totals.are_kept(new.app) else None
-            one = made.definition
-            hold = partial(hold_target, own=one, why_no_task=self._why_no_task)
+            definition = made.definition
+            hold = partial(hold_target, own=definition, why_no_task=self._why_no_task)
             insert_all = partial(
                 _insert, hold=hold, totals=totals, row=row, made=made, firings=firings, keep=keep
             )
-            has_more = bool(made.tags or firings or keep or totals or one.notify.target)
-            has_more = has_more or is_marked(one.schedule) or is_noted()
+            has_more = bool(made.tags or firings or keep or totals or definition.notify.target)
+            has_more = has_more or is_marked(definition.schedule) or is_noted()
             try:
                 return made, self._totals.transact(partial(self._store, insert_all, has_more), now)
             except IntegrityError:
@@ -573,10 +573,10 @@ def change(
         "updated_at": now,
     }
     if was is not None and was.terms != timer.terms:
-        one = timer.definition
-        columns |= terms(timer) | {"name": timer.name, "edited_at": one.edited_at}
-        columns["edited_before_at"] = one.edited_before_at
-        columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
+        definition = timer.definition
+        columns |= terms(timer) | {"name": timer.name, "edited_at": definition.edited_at}
+        columns["edited_before_at"] = definition.edited_before_at
+        columns["calendar_at"] = calendar_mark(sql, definition.app, definition.schedule)
         _change_tags(sql, was, timer.tags)
     if status is TimerStatus.DELETED:
         columns |= EMPTIED

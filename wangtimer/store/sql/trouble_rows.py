@@ -43,17 +43,17 @@ def read_each(read: Callable[[RowMapping], Read], rows: Iterable[RowMapping]) ->
     return found
 
 
-def trouble_text(one: Trouble) -> str:
+def trouble_text(trouble: Trouble) -> str:
     """Return what of it stands in no column."""
     fields: dict[str, Any] = {
-        "host": one.place.host,
-        "target": one.place.target,
-        "last": [tuple(firing) for firing in one.last],
-        "opened_at": one.opened_at,
+        "host": trouble.place.host,
+        "target": trouble.place.target,
+        "last": [tuple(firing) for firing in trouble.last],
+        "opened_at": trouble.opened_at,
     }
-    if one.timers.marks:
-        fields["timers"] = one.timers.marks
-    fields |= {name: value for name in _OPTIONAL if (value := getattr(one, name))}
+    if trouble.timers.marks:
+        fields["timers"] = trouble.timers.marks
+    fields |= {name: value for name in _OPTIONAL if (value := getattr(trouble, name))}
     return orjson.dumps(fields).decode()
 
 
@@ -71,7 +71,7 @@ def trouble_from(row: Any) -> Trouble:
         row["told_at"],
         row["late_ms"],
         AlertPlace(row["app"], fields["host"], fields["target"]),
-        tuple(LastFiring(*one) for one in fields["last"]),
+        tuple(LastFiring(*firing) for firing in fields["last"]),
         TimerCount(tuple(fields.get("timers", ()))),
         fields["opened_at"],
         **{name: fields[name] for name in _OPTIONAL if name in fields},
@@ -100,17 +100,19 @@ def troubles_of(sql: Connection, keys: Collection[TroubleKey]) -> dict[TroubleKe
         )
         held = by_index(select(alerts).where(is_one), "PRIMARY", alerts).with_for_update()
         found += read_troubles(sql.execute(held).mappings())
-    return {one.key: one for one in found}
+    return {trouble.key: trouble for trouble in found}
 
 
 def write_troubles(sql: Connection, troubles: Iterable[Trouble]) -> None:
     """Write troubles, new ones too; statements of many rows."""
-    _writing(sql.dialect).run(sql, sorted(troubles, key=lambda one: one.key), _written)
+    _writing(sql.dialect).run(sql, sorted(troubles, key=lambda trouble: trouble.key), _written)
 
 
-def end_trouble(sql: Connection, one: Trouble) -> bool:
+def end_trouble(sql: Connection, trouble: Trouble) -> bool:
     """Delete a trouble, unless somebody has seen it go on meanwhile: that moves its last moment."""
-    as_read = and_(is_trouble(one.key), alerts.c.last_at == one.last_at, alerts.c.fire_at == one.fire_at)
+    as_read = and_(
+        is_trouble(trouble.key), alerts.c.last_at == trouble.last_at, alerts.c.fire_at == trouble.fire_at
+    )
     return bool(sql.execute(delete(alerts).where(as_read)).rowcount)
 
 
@@ -125,12 +127,12 @@ def _writing(dialect: Dialect) -> ManyRows:
     return upsert(alerts, _NAMES, dialect, lambda new: {name: new[name] for name in _CHANGED})
 
 
-def _written(one: Trouble, texts: Texts) -> str:
+def _written(trouble: Trouble, texts: Texts) -> str:
     """Write a trouble, in the order of `_NAMES`: so its texts are written too."""
-    app, rule, timer_id, event, place = one.key
+    app, rule, timer_id, event, place = trouble.key
     return (
         f"({texts.write(app)},{texts.write(rule)},{number(timer_id)},'{event.value}',{texts.write(place)},"
-        f"{texts.write(one.timer_name)},"
-        f"{number(one.fire_at)},{number(one.since)},{number(one.last_at)},{number(one.times)},{number(one.told_at)},"
-        f"{number(one.late_ms)},{texts.write(trouble_text(one))})"
+        f"{texts.write(trouble.timer_name)},"
+        f"{number(trouble.fire_at)},{number(trouble.since)},{number(trouble.last_at)},{number(trouble.times)},{number(trouble.told_at)},"
+        f"{number(trouble.late_ms)},{texts.write(trouble_text(trouble))})"
     )

@@ -58,7 +58,7 @@ def lacks(sql: Connection) -> list[Lack]:
 
 def _of_table(sql: Connection, table: Table) -> Iterator[Lack]:
     yield Lack(f"table {table.name}", _text(CreateTable(table).compile(dialect=sql.dialect)))
-    for index in sorted(table.indexes, key=lambda one: str(one.name)):
+    for index in sorted(table.indexes, key=lambda index: str(index.name)):
         yield Lack(f"index {table.name}.{index.name}", _index_text(sql, index))
 
 
@@ -79,9 +79,10 @@ def _of_columns(sql: Connection, inspector: Inspector, table: Table) -> Iterator
 
 
 def _of_indexes(sql: Connection, inspector: Inspector, table: Table) -> Iterator[Lack]:
-    there = {str(one["name"]): list(one["column_names"]) for one in inspector.get_indexes(table.name)}
+    there = {str(index["name"]): list(index["column_names"]) for index in inspector.get_indexes(table.name)}
     there |= {
-        str(one["name"]): list(one["column_names"]) for one in inspector.get_unique_constraints(table.name)
+        str(constraint["name"]): list(constraint["column_names"])
+        for constraint in inspector.get_unique_constraints(table.name)
     }
     for index in _indexes_of(table):
         columns = [column.name for column in index.columns]
@@ -111,7 +112,7 @@ def _lengthened(sql: Connection, what: str, table: Table, index: Index) -> Itera
 
 def _indexes_of(table: Table) -> list[Index]:
     """Return the table's indexes and its unique constraints, which are added the same way."""
-    found = sorted(table.indexes, key=lambda one: str(one.name))
+    found = sorted(table.indexes, key=lambda index: str(index.name))
     copy = table.to_metadata(MetaData())
     for constraint in list(copy.constraints):
         if isinstance(constraint, UniqueConstraint):
