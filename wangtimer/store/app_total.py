@@ -53,9 +53,9 @@ def counted(timer: Timer) -> Total:
     return Total(1, firings_a_day(timer.definition.schedule) if plans else 0)
 
 
-def together(some: Iterable[Total]) -> Total:
+def together(totals: Iterable[Total]) -> Total:
     """Return all of these together."""
-    return sum(some, NOTHING)
+    return sum(totals, NOTHING)
 
 
 def most_of(limits: LimitsInForce) -> Total:

@@ -58,9 +58,9 @@ def call_from(
     return Notify(url, method, pairs, body, marks, beside.get("sealed", ""), beside.get("target", ""))
 
 
-def timeouts_fields(one: Timeouts) -> dict[str, int]:
+def timeouts_fields(timeouts: Timeouts) -> dict[str, int]:
     """Return the time-outs that are set, by their names; they stand beside the other fields."""
-    return {name: given for name, given in zip(TIMEOUT_NAMES, one, strict=True) if given is not None}
+    return {name: given for name, given in zip(TIMEOUT_NAMES, timeouts, strict=True) if given is not None}
 
 
 def timeouts_from(fields: Mapping[str, Any]) -> Timeouts:

@@ -98,9 +98,9 @@ class Refresher:
         self._began_at = now
         told_until = self.definitions.told_until()
         began_behind = min(now, now if told_until is None else told_until) - OVERLAP_MS
-        for one in self.shared:
+        for copies in self.shared:
             # A Redis without the time has lost all. Of timers the feeder tells it; of this nobody else does.
-            one.refresh(0 if told_until is None else began_behind)
+            copies.refresh(0 if told_until is None else began_behind)
         return began_behind, 0
 
     def _end(self) -> None:
@@ -109,7 +109,7 @@ class Refresher:
             self.definitions.note_told(self._began_at)
 
     def _tell(self, versions: dict[int, int]) -> None:
-        news = {one for one, version in versions.items() if self._told.get(one) != version}
+        news = {timer_id for timer_id, version in versions.items() if self._told.get(timer_id) != version}
         # A timer that cannot be read here may have been disabled: no definition is better than an old one.
         self.definitions.forget(tell(self.timers, self.definitions, news, may_be_far=True))
         if len(self._told) > PAGE * PAGES_A_CALL:

@@ -167,14 +167,14 @@ class Replicas:
     def tell_again(self) -> None:
         """Tell what Redis has otherwise than SQL: it may have been away, or have lost it. Raises `StoreAway`."""
         pairs = zip(self._all, self._read(), strict=True)
-        do_in_turn(*(partial(one.tell_instead_of, text) for one, text in pairs))
+        do_in_turn(*(partial(replica.tell_instead_of, text) for replica, text in pairs))
 
     def _read(self) -> list[str | None]:
-        return self._texts.read([one.kind.name for one in self._all])
+        return self._texts.read([replica.kind.name for replica in self._all])
 
     def _learn(self, texts: Sequence[str | None], asked_at: float) -> None:
         pairs = zip(self._all, texts, strict=True)
         try:
-            do_in_turn(*(partial(one.learn, text, asked_at) for one, text in pairs))
+            do_in_turn(*(partial(replica.learn, text, asked_at) for replica, text in pairs))
         finally:
-            self.are_known = all(one.is_known for one in self._before_calls)
+            self.are_known = all(replica.is_known for replica in self._before_calls)

@@ -21,16 +21,16 @@ from wangtimer.store.seals import Seals
 _TARGET_FIELDS = frozenset({"call", *TIMEOUT_NAMES, "keep_output", "retry", "form"})
 
 
-def target_text(one: NamedTarget) -> str:
+def target_text(target: NamedTarget) -> str:
     """Return the JSON of a target, without its app, name, version and moments."""
-    fields: dict[str, Any] = {"call": notify_text(one.call)}
-    fields |= timeouts_fields(one.timeouts)
-    if one.keep_output is not KeepOutput.ALWAYS:
-        fields["keep_output"] = one.keep_output.value
-    if one.retry is not None:
-        fields["retry"] = one.retry.text()
-    if one.form != UNTOUCHED:
-        fields["form"] = form_text(one.form)
+    fields: dict[str, Any] = {"call": notify_text(target.call)}
+    fields |= timeouts_fields(target.timeouts)
+    if target.keep_output is not KeepOutput.ALWAYS:
+        fields["keep_output"] = target.keep_output.value
+    if target.retry is not None:
+        fields["retry"] = target.retry.text()
+    if target.form != UNTOUCHED:
+        fields["form"] = form_text(target.form)
     return orjson.dumps(fields).decode()
 
 
@@ -61,10 +61,10 @@ class UnopenedSigning(ValueError):
     """A signing secret is sealed under a key that this process does not have."""
 
 
-def signing_text(one: AppSigning, seals: Seals) -> str:
+def signing_text(signing: AppSigning, seals: Seals) -> str:
     """Return the JSON of an app's signing, without its app and version."""
-    written = [_fields(secret, one.app, seals) for secret in one.secrets]
-    return orjson.dumps({"on": one.is_on, "secrets": written}).decode()
+    written = [_fields(secret, signing.app, seals) for secret in signing.secrets]
+    return orjson.dumps({"on": signing.is_on, "secrets": written}).decode()
 
 
 def signing_from(
@@ -79,7 +79,7 @@ def signing_from(
     fields: dict[str, Any] = orjson.loads(text)
     if unknown := fields.keys() - {"on", "secrets"}:
         raise ValueError(f"this version does not know {', '.join(sorted(unknown))}")
-    secrets = tuple(_secret(one, app, seals, may_be_unopened) for one in fields["secrets"])
+    secrets = tuple(_secret(secret, app, seals, may_be_unopened) for secret in fields["secrets"])
     is_on = bool(fields["on"])
     if is_on and (not secrets or secrets[-1].ends_at is not None):
         raise ValueError("signing is on, and no secret goes on signing")
@@ -88,7 +88,7 @@ def signing_from(
 
 def needs_sealing(text: str, seals: Seals) -> bool:
     """Tell whether what `signing_text` wrote has a secret that is not sealed under the first key."""
-    return any(not seals.is_newest(one.get("sealed", "")) for one in orjson.loads(text)["secrets"])
+    return any(not seals.is_newest(secret.get("sealed", "")) for secret in orjson.loads(text)["secrets"])
 
 
 def _fields(secret: SigningSecret, app: str, seals: Seals) -> dict[str, Any]:

@@ -98,9 +98,10 @@ class Seals:
         except (InvalidTag, ValueError):
             raise ValueError(f"they were not sealed for this place under the key {key_id!r}") from None
 
-    def call_of(self, one: Definition) -> Notify:
+    def call_of(self, definition: Definition) -> Notify:
         """Return the call that a firing makes. Raises `UnopenedSecrets`."""
-        return one.notify if not one.notify.sealed else self.open(one.notify, one.app, one.timer_id)
+        call = definition.notify
+        return self.open(call, definition.app, definition.timer_id) if call.sealed else call
 
     def opened(self, target: NamedTarget) -> NamedTarget:
         """Return the target with its secrets in their places. Raises `UnopenedSecrets`."""

@@ -41,8 +41,8 @@ PROMISES = (
         by=Mutation(
             "told_if_due",
             """
-            if not one.is_due_again(rule.repeat_ms, now):
-                return one
+            if not trouble.is_due_again(rule.repeat_ms, now):
+                return trouble
             """,
             "",
         ),

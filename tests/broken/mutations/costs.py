@@ -41,8 +41,8 @@ PROMISES = (
         breaks="Each definition of a timer that recurs lives until it could be told again.",
         by=Mutation(
             "lives_s",
-            "if not one.is_enabled or (may_be_far and _is_far(one.schedule, int(now), longest_s)):",
-            "if not one.is_enabled:",
+            "if not definition.is_enabled or (may_be_far and _is_far(definition.schedule, int(now), longest_s)):",
+            "if not definition.is_enabled:",
         ),
         red="tests/store/test_definitions.py::test_so_does_that_of_a_changed_timer_that_recurs[redis-86400-True]",
     ),

@@ -23,9 +23,9 @@ PROMISES = (
         by=Mutation(
             "Refresher._begin",
             """
-            for one in self.shared:
+            for copies in self.shared:
                 # A Redis without the time has lost all. Of timers the feeder tells it; of this nobody else does.
-                one.refresh(0 if told_until is None else began_behind)
+                copies.refresh(0 if told_until is None else began_behind)
             """,
             "",
         ),

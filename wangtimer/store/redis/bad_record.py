@@ -60,7 +60,7 @@ class BadRecord(BadTimers):
     def present(self) -> int:
         """Return how many were seen to be bad within the last ten minutes, `MOST` at most; raises `StoreAway`."""
         since = int(self._clock.now_ms()) - PRESENT_MS
-        return sum(one.seen_at >= since for one in self.latest(MOST))
+        return sum(bad.seen_at >= since for bad in self.latest(MOST))
 
     def notes(self) -> int:
         """Return how often a bad timer was noted since Redis last lost its data; raises `StoreAway`."""

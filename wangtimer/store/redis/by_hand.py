@@ -38,11 +38,11 @@ def delete_all(connection: RedisConnection, prefix: str) -> int:
 def refusals(connection: RedisConnection) -> Iterator[RefusedCommand]:
     """Yield what Redis refused by its ACL, the newest first. Raises `StoreAway`."""
     told: list[dict[str, Any]] = connection.command(lambda client: client.acl_log(MOST_REFUSALS))
-    for one in told:
+    for refusal in told:
         yield RefusedCommand(
-            str(one["username"]),
-            str(one["object"]),
-            str(one["reason"]),
-            int(one["count"]),
-            float(one["age-seconds"]),
+            str(refusal["username"]),
+            str(refusal["object"]),
+            str(refusal["reason"]),
+            int(refusal["count"]),
+            float(refusal["age-seconds"]),
         )

@@ -76,8 +76,8 @@ class CalendarDays:
             with client.pipeline(transaction=False) as pipe:
                 pipe.hset(key, digest, text)
                 pipe.zadd(told, {digest: told_at})
-                for one in (key, told):
-                    pipe.expire(one, 2 * self._longest_s)
+                for kept in (key, told):
+                    pipe.expire(kept, 2 * self._longest_s)
                 pipe.zrange(told, 0, -1 - MOST_OF_APP)
                 *_, oldest = pipe.execute()
                 if oldest:

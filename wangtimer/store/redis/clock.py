@@ -66,9 +66,11 @@ class TimeBelief:
             return
         new = Sample(redis_ms - came_at * 1_000, redis_ms - sent_at * 1_000, came_at)
         oldest = max(came_at - SAMPLES_LIVE_S, since)
-        kept = [one for one in self._samples if one.came_at >= oldest and not new.contradicts(one)]
+        kept = [
+            sample for sample in self._samples if sample.came_at >= oldest and not new.contradicts(sample)
+        ]
         self._samples = deque([*kept, new], maxlen=MOST_SAMPLES)
-        self._believe(max(one.least_ms for one in self._samples), came_at)
+        self._believe(max(sample.least_ms for sample in self._samples), came_at)
 
     def _believe(self, offset_ms: float, at: float) -> None:
         if self.now_ms is not None and self.now_ms != offset_ms:

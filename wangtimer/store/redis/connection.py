@@ -211,13 +211,13 @@ class RedisConnection:
         def call(client: "Redis") -> list[Any]:
             answers = trip(client, calls, then)
             if any(isinstance(answer, NoScriptError) for answer in answers):
-                for text in {one.script.text for one in calls}:
+                for text in {call.script.text for call in calls}:
                     client.script_load(text)
                 answers = trip(client, calls, then)
             _raise_first_error(answers)
             return answers
 
-        names = {one.script.name for one in calls}
+        names = {call.script.name for call in calls}
         for name in names:
             fail_points.before(name)
         answers = self.command(call)
@@ -296,8 +296,8 @@ def was_demoted(error: Exception) -> bool:
 
 def _pipeline(client: Any, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None) -> list[Any]:
     with client.pipeline(transaction=False) as pipe:
-        for one in calls:
-            pipe.execute_command("EVALSHA", one.script.sha, len(one.keys), *one.keys, *one.arguments)
+        for call in calls:
+            pipe.execute_command("EVALSHA", call.script.sha, len(call.keys), *call.keys, *call.arguments)
         if then is not None:
             then(pipe)
         answers: list[Any] = pipe.execute(raise_on_error=False)

@@ -212,7 +212,7 @@ class LaneStore:
             ListedLane(lane, waiting, None if rest_from is None else int(rest_from))
             for lane, waiting, rest_from in rests
         ]
-        return sorted(found, key=lambda one: (-one.waiting, one.lane.key))
+        return sorted(found, key=lambda state: (-state.waiting, state.lane.key))
 
     def waiting_for_targets(self) -> int:
         """Return how many firings wait in Redis for a place at their target, or for their app's share of all places."""

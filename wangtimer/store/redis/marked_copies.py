@@ -48,9 +48,9 @@ class MarkedCopies:
             ScriptCall(
                 script("signing_put"),
                 [self._key],
-                [one.field, one.version, f"{one.version} {one.text}", secrets.token_hex(8)],
+                [copy.field, copy.version, f"{copy.version} {copy.text}", secrets.token_hex(8)],
             )
-            for one in copies
+            for copy in copies
         ]
         for start in range(0, len(calls), 1_000):
             self._connection.run_all(calls[start : start + 1_000])

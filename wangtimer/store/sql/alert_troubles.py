@@ -224,7 +224,7 @@ class AlertTroubles:
             and (row := rows.get(note.member.key)) is not None
             and _is_borne_out(note, row)
         ]
-        rules = rules_of(sql, {event.app for event in happened}, self._seals)
+        rules = rules_of(sql, {noted.app for noted in happened}, self._seals)
         of_troubles = by_trouble(happened, rules, now)
         held = troubles_of(sql, of_troubles)
         counts: dict[int, int] = {}
