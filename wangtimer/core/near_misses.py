@@ -14,7 +14,7 @@ def near_miss(written: str, known: Iterable[str]) -> str | None:
     letters = _letters(written)
     scored = [(_distance(letters, _letters(name)), name) for name in known]
     near = [(slips, name) for slips, name in scored if slips <= _most_slips(letters, _letters(name))]
-    return min(near, key=lambda one: one[0])[1] if near else None
+    return min(near, key=lambda miss: miss[0])[1] if near else None
 
 
 class Names:
@@ -51,23 +51,23 @@ def _letters(name: str) -> str:
     return "".join(letter for letter in name[:MOST_LETTERS].casefold() if letter not in "_- ")
 
 
-def _most_slips(one: str, other: str) -> int:
-    shorter = min(len(one), len(other))
+def _most_slips(word: str, other: str) -> int:
+    shorter = min(len(word), len(other))
     return 0 if shorter < 3 else 1 if shorter < SHORT_LETTERS else 2
 
 
-def _distance(one: str, other: str) -> int:
+def _distance(word: str, other: str) -> int:
     """Return how many letters are left out, added, changed or swapped with the next (optimal string alignment)."""
-    if abs(len(one) - len(other)) > 2:
+    if abs(len(word) - len(other)) > 2:
         return 3
     before: list[int] = []
     last = list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
+    for row, letter in enumerate(word, 1):
         now = [row]
         for column, (over, left) in enumerate(pairwise(last), 1):
             same = other[column - 1] == letter
             best = min(over + (not same), left + 1, now[-1] + 1)
-            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == other[column - 1]:
+            if row > 1 and column > 1 and letter == other[column - 2] and word[row - 2] == other[column - 1]:
                 best = min(best, before[column - 2] + 1)
             now.append(best)
         before, last = last, now

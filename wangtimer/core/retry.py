@@ -99,7 +99,7 @@ class RetryPolicy:
         usual = RetryPolicy()
         named = {name: getattr(self, name) for name in _STORED}
         return orjson.dumps(
-            {name: one for name, one in named.items() if one != getattr(usual, name)}
+            {name: value for name, value in named.items() if value != getattr(usual, name)}
         ).decode()
 
     def _plain_ms(self, number: int) -> int:
@@ -147,14 +147,14 @@ def policy_from_text(text: str) -> RetryPolicy:
             f"a retry policy with {', '.join(sorted(unknown))}, which this version does not know"
         )
     read: dict[str, Any] = {
-        name: tuple(one) if isinstance(one, list) else one for name, one in fields.items()
+        name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()
     }
     if "backoff" in read:
         read["backoff"] = Backoff(read["backoff"])
     policy, usual = RetryPolicy(**read), RetryPolicy()
-    for name, one in read.items():
-        if type(one) is not type(getattr(usual, name)) and (name, type(one)) != ("within_ms", int):
-            raise ValueError(f"a retry policy whose {name} is {one!r}")
+    for name, value in read.items():
+        if type(value) is not type(getattr(usual, name)) and (name, type(value)) != ("within_ms", int):
+            raise ValueError(f"a retry policy whose {name} is {value!r}")
     return policy
 
 
@@ -215,7 +215,7 @@ def changed_policy(was: RetryPolicy | None, asked: Mapping[str, Any]) -> RetryPo
     if asked.get("pauses"):
         policy = replace(policy, **{name: getattr(usual, name) for name in _GROWING})
     policy = replace(
-        policy, **{name: getattr(usual, name) if one is None else one for name, one in asked.items()}
+        policy, **{name: getattr(usual, name) if value is None else value for name, value in asked.items()}
     )
     if policy.backoff is Backoff.EXPONENTIAL and policy.longest_pause_ms < policy.pause_ms:
         if asked.get("longest_pause_ms") is not None:

@@ -160,8 +160,8 @@ class AlertMessage:
     def with_more(self, alerts: Sequence[Alert]) -> "AlertMessage":
         """Return it with these too: as many as have room are named, the others counted."""
         updated = self.updated(alerts)
-        told = {one.story for one in self.alerts if one.is_of_host}
-        new = [one for one in alerts if not (one.is_of_host and one.story in told)]
+        told = {alert.story for alert in self.alerts if alert.is_of_host}
+        new = [alert for alert in alerts if not (alert.is_of_host and alert.story in told)]
         room = max(0, MOST_NAMED - len(self.alerts))
         return replace(
             updated,
@@ -171,10 +171,12 @@ class AlertMessage:
 
     def updated(self, alerts: Sequence[Alert]) -> "AlertMessage":
         """Return it with these in the places of those that tell less of the same host; others are left out."""
-        newest = {one.story: one for one in alerts if one.is_of_host}
+        newest = {alert.story: alert for alert in alerts if alert.is_of_host}
         return replace(
             self,
-            alerts=tuple(newest.get(one.story, one) if one.is_of_host else one for one in self.alerts),
+            alerts=tuple(
+                newest.get(alert.story, alert) if alert.is_of_host else alert for alert in self.alerts
+            ),
         )
 
     @property
@@ -190,7 +192,7 @@ class AlertMessage:
             if self.more
             else []
         )
-        return [self.title, *more, *(one.line for one in self.alerts)]
+        return [self.title, *more, *(alert.line for alert in self.alerts)]
 
     def text(self, most_bytes: int) -> str:
         """Return as many of the lines as have room, and say how many have none."""
@@ -208,7 +210,7 @@ class AlertMessage:
         data = {
             "app": self.app,
             "rule": self.rule,
-            "alerts": [one.fields for one in self.alerts],
+            "alerts": [alert.fields for alert in self.alerts],
             "more": self.more,
         }
         return orjson.dumps({"type": EVENT_TYPE, "timestamp": show_moment(now), "data": data})
@@ -217,24 +219,24 @@ class AlertMessage:
         """Return it as SQL has it, without its app and rule."""
         rows = [
             [
-                one.event.value,
-                one.timer_id,
-                one.timer_name,
-                one.fire_at,
-                one.since,
-                one.times,
-                one.error,
-                one.http_status,
-                one.lateness_ms,
-                one.about.value if one.about else None,
-                one.host,
-                one.target,
-                one.timers,
-                one.are_counted,
-                one.last_ids,
-                one.is_broken,
+                alert.event.value,
+                alert.timer_id,
+                alert.timer_name,
+                alert.fire_at,
+                alert.since,
+                alert.times,
+                alert.error,
+                alert.http_status,
+                alert.lateness_ms,
+                alert.about.value if alert.about else None,
+                alert.host,
+                alert.target,
+                alert.timers,
+                alert.are_counted,
+                alert.last_ids,
+                alert.is_broken,
             ]
-            for one in self.alerts
+            for alert in self.alerts
         ]
         fields = {"alerts": rows, "more": self.more, "gathered_at": self.gathered_at}
         return orjson.dumps(fields).decode()
@@ -246,12 +248,12 @@ class AlertMessage:
         alerts = [Alert(*row) for row in fields["alerts"]]
         read = (
             replace(
-                one,
-                event=AlertEvent(one.event),
-                about=AlertEvent(one.about) if one.about else None,
-                last_ids=tuple(one.last_ids),
+                alert,
+                event=AlertEvent(alert.event),
+                about=AlertEvent(alert.about) if alert.about else None,
+                last_ids=tuple(alert.last_ids),
             )
-            for one in alerts
+            for alert in alerts
         )
         return cls(app, rule, tuple(read), fields["more"], fields["gathered_at"])
 

@@ -72,8 +72,10 @@ def _to_json(alerted: AlertedApps) -> dict[str, Any]:
 
 
 def _from_json(told: Any) -> AlertedApps:
-    late_ms = {app: None if one["lateMs"] is None else int(one["lateMs"]) for app, one in told.items()}
-    troubled = {app: frozenset(map(str, one["troubled"])) for app, one in told.items()}
+    late_ms = {
+        app: None if fields["lateMs"] is None else int(fields["lateMs"]) for app, fields in told.items()
+    }
+    troubled = {app: frozenset(map(str, fields["troubled"])) for app, fields in told.items()}
     return AlertedApps(late_ms, {app: places for app, places in troubled.items() if places})
 
 

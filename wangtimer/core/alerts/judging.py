@@ -45,12 +45,12 @@ def by_trouble(
 ) -> dict[TroubleKey, OfTrouble]:
     """Return which troubles notes are of, each with its rule and its notes, the first known first."""
     found: dict[TroubleKey, OfTrouble] = {}
-    for one in sorted(happened, key=lambda one: _known_at(one.note, now)):
-        for rule in rules.get(one.app, ()):
-            for key in keys_of(one, rule):
+    for noted in sorted(happened, key=lambda noted: _known_at(noted.note, now)):
+        for rule in rules.get(noted.app, ()):
+            for key in keys_of(noted, rule):
                 if (of_trouble := found.get(key)) is None:
                     of_trouble = found[key] = OfTrouble(rule, [])
-                of_trouble.happened.append(one)
+                of_trouble.happened.append(noted)
     return found
 
 
@@ -66,10 +66,10 @@ def judge(
     may have come between, and once for a timer.
     """
     found = Judgement()
-    for key, (rule, some) in of_troubles.items():
+    for key, (rule, of_it) in of_troubles.items():
         was = held.get(key)
-        over, grown = _grown(was, key, some, rule, failures_now, now)
-        found.to_tell.extend((rule, one.recovery()) for one in over if tells_of_end(rule, one))
+        over, grown = _grown(was, key, of_it, rule, failures_now, now)
+        found.to_tell.extend((rule, trouble.recovery()) for trouble in over if tells_of_end(rule, trouble))
         if grown is not None:
             trouble = found.troubles[key] = told_if_due(found, grown, rule, failures_now, now)
             told_before = None if was is None else was.told_at
@@ -79,25 +79,25 @@ def judge(
     return found
 
 
-def keys_of(one: Happened, rule: AlertRule) -> Iterator[TroubleKey]:
+def keys_of(noted: Happened, rule: AlertRule) -> Iterator[TroubleKey]:
     """Yield the troubles that a note is of, by a rule; a success is of all that its place may have."""
-    note = one.note
+    note = noted.note
     is_by_host = rule.per is Per.HOST
     timer_id, place = (0, note.place.text) if is_by_host else (note.member.timer_id, "")
-    events = set(rule.events_of(note, one.timer_name))
-    if is_by_host and note.is_success and one.timer_name.startswith(rule.key_prefix):
+    events = set(rule.events_of(note, noted.timer_name))
+    if is_by_host and note.is_success and noted.timer_name.startswith(rule.key_prefix):
         events |= rule.events - {AlertEvent.RECOVERED}
     for event in sorted(events):
-        yield TroubleKey(one.app, rule.name, timer_id, event, place)
+        yield TroubleKey(noted.app, rule.name, timer_id, event, place)
 
 
 def _known_at(note: AlertNote, now: int) -> int:
     return now if note.known_at is None else note.known_at
 
 
-def tells_of_end(rule: AlertRule, one: Trouble) -> bool:
+def tells_of_end(rule: AlertRule, trouble: Trouble) -> bool:
     """Tell whether a rule tells that a trouble is over."""
-    return one.told_at is not None and AlertEvent.RECOVERED in rule.events
+    return trouble.told_at is not None and AlertEvent.RECOVERED in rule.events
 
 
 def _grown(
@@ -111,30 +111,30 @@ def _grown(
     """Return a trouble as these notes leave it, None where there is none; and those that were over between them."""
     if not key.is_of_host:
         return [], _grown_of_timer(was, key, happened, rule, failures_now, now)
-    one, counted, over = was, set[int](), list[Trouble]()
+    trouble, counted, over = was, set[int](), list[Trouble]()
     for note, app, timer_name in happened:
         known_at = _known_at(note, now)
         if note.is_success and key.event not in set(rule.events_of(note, timer_name)):
-            if one is not None and one.is_ended_by(note, known_at):
-                one = one.after_success(known_at)
-                counted = counted if one.times else set()
+            if trouble is not None and trouble.is_ended_by(note, known_at):
+                trouble = trouble.after_success(known_at)
+                counted = counted if trouble.times else set()
             continue
         opened_at = now
-        if one is not None:
+        if trouble is not None:
             if note.well_at is not None and key.event is not AlertEvent.LATE:
-                one = one.after_success(note.well_at)
-                counted = counted if one.times else set()
-            if one.was_over(known_at):
-                over.append(_counted(one, counted))
-                opened_at = one.opened_at
-                one, counted = None, set()
-        if one is None:
+                trouble = trouble.after_success(note.well_at)
+                counted = counted if trouble.times else set()
+            if trouble.was_over(known_at):
+                over.append(_counted(trouble, counted))
+                opened_at = trouble.opened_at
+                trouble, counted = None, set()
+        if trouble is None:
             if key.event is AlertEvent.FIRST_FAILURE and not _begins(note, failures_now):
                 continue
-            one = Trouble(key, timer_name, note.member.fire_at, now, now, 0, opened_at=opened_at)
-        one = one.after(note, app, timer_name, rule.late_ms, known_at, now)
+            trouble = Trouble(key, timer_name, note.member.fire_at, now, now, 0, opened_at=opened_at)
+        trouble = trouble.after(note, app, timer_name, rule.late_ms, known_at, now)
         counted.add(note.member.timer_id)
-    return over, None if one is None or one is was else _counted(one, counted)
+    return over, None if trouble is None or trouble is was else _counted(trouble, counted)
 
 
 def _grown_of_timer(
@@ -147,28 +147,28 @@ def _grown_of_timer(
 ) -> Trouble | None:
     """Return a timer's trouble as these notes leave it, by the last of them: a storm has many of each timer."""
     if was is None and key.event is AlertEvent.FIRST_FAILURE:
-        happened = list(dropwhile(lambda one: not _begins(one.note, failures_now), happened))
+        happened = list(dropwhile(lambda noted: not _begins(noted.note, failures_now), happened))
     if not happened:
         return None
     first, last = happened[0], happened[-1]
     fire_at = first.note.member.fire_at
-    one = was or Trouble(key, first.timer_name, fire_at, now, now, 0, opened_at=now)
-    grown = one.after(last.note, last.app, last.timer_name, rule.late_ms, _known_at(last.note, now), now)
+    trouble = was or Trouble(key, first.timer_name, fire_at, now, now, 0, opened_at=now)
+    grown = trouble.after(last.note, last.app, last.timer_name, rule.late_ms, _known_at(last.note, now), now)
     if first is last:
         return grown
     first_known_at = _known_at(first.note, now)
     placed = next((each for each in reversed(happened) if each.note.place.text), None)
     return replace(
         grown,
-        fire_at=max(one.fire_at, *(each.note.member.fire_at for each in happened)),
-        times=one.times + len(happened),
-        began_at=min(one.began_at, first_known_at) if one.times else first_known_at,
-        place=one.place if placed is None else placed.note.place._replace(app=placed.app),
+        fire_at=max(trouble.fire_at, *(each.note.member.fire_at for each in happened)),
+        times=trouble.times + len(happened),
+        began_at=min(trouble.began_at, first_known_at) if trouble.times else first_known_at,
+        place=trouble.place if placed is None else placed.note.place._replace(app=placed.app),
     )
 
 
-def _counted(one: Trouble, timer_ids: set[int]) -> Trouble:
-    return replace(one, timers=one.timers.with_timers(timer_ids))
+def _counted(trouble: Trouble, timer_ids: set[int]) -> Trouble:
+    return replace(trouble, timers=trouble.timers.with_timers(timer_ids))
 
 
 def _begins(note: AlertNote, failures_now: Callable[[int], int]) -> bool:
@@ -178,24 +178,24 @@ def _begins(note: AlertNote, failures_now: Callable[[int], int]) -> bool:
 
 def told_if_due(
     found: Judgement,
-    one: Trouble,
+    trouble: Trouble,
     rule: AlertRule,
     failures_now: Callable[[int], int],
     now: int,
 ) -> Trouble:
     """Return a trouble as it is once what is to be told of it has been put among the rest."""
-    if not one.is_due_again(rule.repeat_ms, now):
-        return one
-    event = one.key.event
-    if event is AlertEvent.FAILURES_IN_A_ROW and one.times >= rule.needed(event):
-        if not one.is_known(now):
-            return one
-        if not one.key.is_of_host:
-            one = replace(one, times=min(one.times, failures_now(one.key.timer_id)))
-    if one.times < rule.needed(event) or not one.times:
-        return one
-    found.to_tell.append((rule, one.alert()))
-    return one.told(now)
+    if not trouble.is_due_again(rule.repeat_ms, now):
+        return trouble
+    event = trouble.key.event
+    if event is AlertEvent.FAILURES_IN_A_ROW and trouble.times >= rule.needed(event):
+        if not trouble.is_known(now):
+            return trouble
+        if not trouble.key.is_of_host:
+            trouble = replace(trouble, times=min(trouble.times, failures_now(trouble.key.timer_id)))
+    if trouble.times < rule.needed(event) or not trouble.times:
+        return trouble
+    found.to_tell.append((rule, trouble.alert()))
+    return trouble.told(now)
 
 
 def by_rule(to_tell: Iterable[ToTell]) -> dict[tuple[str, str], list[Alert]]:

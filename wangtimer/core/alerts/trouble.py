@@ -128,7 +128,8 @@ class Trouble:
     @property
     def timer_ids(self) -> tuple[int, ...]:
         """The timers that are looked at to see whether it is over."""
-        return tuple({one.timer_id for one in self.last}) if self.key.is_of_host else (self.key.timer_id,)
+        key = self.key
+        return tuple({firing.timer_id for firing in self.last}) if key.is_of_host else (key.timer_id,)
 
     def is_quiet(self, now: int) -> bool:
         """Tell whether it may be over, as nothing has failed for long enough."""
@@ -167,7 +168,7 @@ class Trouble:
         """Return it once this has happened too; `late_ms` is the lateness that its rule tells of."""
         member, place = note.member, note.place._replace(app=app)
         firing = LastFiring(member.timer_id, timer_name, member.fire_at)
-        others = [one for one in self.last if one != firing]
+        others = [last for last in self.last if last != firing]
         most = MOST_LAST if self.key.is_of_host else 1
         return replace(
             self,
@@ -190,8 +191,8 @@ class Trouble:
     def after_success(self, known_at: int) -> "Trouble":
         """Return it after a success at its host, known at a moment: before its last failure it ends a row alone."""
         is_row_ended = self.key.event is AlertEvent.FAILURES_IN_A_ROW and known_at >= self.began_at
-        one = self._broken() if is_row_ended else self
-        return replace(one, well_at=known_at) if known_at >= self.failed_at else one
+        trouble = self._broken() if is_row_ended else self
+        return replace(trouble, well_at=known_at) if known_at >= self.failed_at else trouble
 
     def _broken(self) -> "Trouble":
         """Return a row of failures once it has ended: one that was not told begins anew."""
@@ -226,6 +227,6 @@ class Trouble:
             self.place.target,
             min(self.times, self.timers.number) if is_of_host else 0,
             self.timers.is_exact,
-            tuple(one.firing_id for one in self.last) if is_of_host else (),
+            tuple(firing.firing_id for firing in self.last) if is_of_host else (),
             self.is_broken,
         )

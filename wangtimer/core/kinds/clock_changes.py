@@ -72,7 +72,9 @@ def transitions_between(timezone: str, after_ms: int, until_ms: int) -> list[Tra
 def _keeps_rhythm(fields: Fields, shift_s: int) -> bool:
     """Tell whether the times of day stay the same when the clock is moved on by `shift_s`."""
     seconds = set(fields.seconds_of_hour)
-    return fields.meaning.hours == EVERY_HOUR and {(one + shift_s) % HOUR_S for one in seconds} == seconds
+    return (
+        fields.meaning.hours == EVERY_HOUR and {(second + shift_s) % HOUR_S for second in seconds} == seconds
+    )
 
 
 def _swallowed(plain: Bounded, walls: Rule, is_fixed: bool, change: Transition) -> list[int]:

@@ -70,7 +70,7 @@ class Calendar:
         """A hash of the content, to compare calendars of the same name."""
         parts = [
             sorted(self.weekdays),
-            *([one.isoformat() for one in sorted(days)] for days in (self.days, self.working)),
+            *([day.isoformat() for day in sorted(days)] for days in (self.days, self.working)),
         ]
         return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
 
@@ -81,7 +81,7 @@ class Calendar:
 def _reopenings(calendar: Calendar) -> tuple[dict[int, int], list[int]]:
     """Return the next open day of the same weekday for each of `days`, and all working days, as ordinals."""
     reopens: dict[int, int] = {}
-    for day in sorted((one.toordinal() for one in calendar.days - calendar.working), reverse=True):
+    for day in sorted((closed.toordinal() for closed in calendar.days - calendar.working), reverse=True):
         reopens[day] = reopens.get(day + 7, day + 7)
     return reopens, sorted(day.toordinal() for day in calendar.working)
 
@@ -103,7 +103,7 @@ def built_in() -> dict[str, Calendar]:
         min(years),
         max(years),
     )
-    return {one.name: one for one in (Calendar("weekends", weekend), china)}
+    return {calendar.name: calendar for calendar in (Calendar("weekends", weekend), china)}
 
 
 DAY_ZERO = date(1970, 1, 1).toordinal()

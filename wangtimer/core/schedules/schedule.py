@@ -153,7 +153,7 @@ class Bounded:
         own = moment_ms
         if self.spread is not None:
             places = self._put_off(self.spread, moment_ms - 1, moment_ms, 1)
-            own = next((one for one, place in places if place == moment_ms), -1)
+            own = next((moment for moment, place in places if place == moment_ms), -1)
         if other._own_moments(own - 1, own, 1) != [own]:
             return None
         return own if other.spread is None else other.spread.put_off(own, other.rule.first_after(own))

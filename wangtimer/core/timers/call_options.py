@@ -36,7 +36,7 @@ class Timeouts(NamedTuple):
         """Return these, each that is None as in the other."""
         if self == AS_DEPLOYED:
             return other
-        return Timeouts(*(theirs if own is None else own for own, theirs in zip(self, other, strict=True)))
+        return Timeouts(*(usual if own is None else own for own, usual in zip(self, other, strict=True)))
 
 
 # Their names, in their order, in requests to the rules, in columns and in stored texts.

@@ -73,7 +73,7 @@ class _Misfire(TimerField[MisfireRule]):
     __slots__ = ()
 
     def read(self, given: Mapping[str, Any], was: MisfireRule) -> MisfireRule:
-        policy, grace_ms, window_ms = (given.get(one.name) for one in self.asked)
+        policy, grace_ms, window_ms = (given.get(asked.name) for asked in self.asked)
         return MisfireRule(
             was.policy if policy is None else MisfirePolicy(policy),
             was.grace_ms if grace_ms is None else grace_ms,

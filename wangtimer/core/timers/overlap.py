@@ -57,12 +57,12 @@ def judge(policy: Overlap, fire_at: int, own: Begun | None, others: Sequence[Beg
     """
     if policy is Overlap.ALLOW or (own is not None and not own.is_waiting):
         return GO
-    running = [one.fire_at for one in others if not one.is_waiting]
+    running = [other.fire_at for other in others if not other.is_waiting]
     if policy is Overlap.CANCEL_OLDER:
         return _cancelling(fire_at, running, others)
     if policy is Overlap.SKIP:
         return Ruling(Course.SKIP, _not_done(max(running))) if running else GO
-    return _queueing(fire_at, own, running, [one.fire_at for one in others if one.is_waiting])
+    return _queueing(fire_at, own, running, [other.fire_at for other in others if other.is_waiting])
 
 
 def cancelled_by(fire_at: int) -> str:
@@ -79,13 +79,13 @@ def _cancelling(fire_at: int, running: Sequence[int], others: Sequence[Begun]) -
     newest = max(running, default=fire_at)
     if newest > fire_at:
         return Ruling(Course.SKIP, f"{OVERLAP}the later firing of {show_moment(newest)} has begun")
-    older = tuple(sorted(one.fire_at for one in others if one.fire_at < fire_at))
+    older = tuple(sorted(other.fire_at for other in others if other.fire_at < fire_at))
     return Ruling(Course.GO, cancelled=older)
 
 
 def _queueing(fire_at: int, own: Begun | None, running: Sequence[int], waiting: Sequence[int]) -> Ruling:
     """Let it go, wait or be skipped: behind the one that is not done, one waits."""
-    line = sorted(one for one in waiting if own is None or one < fire_at)
+    line = sorted(moment for moment in waiting if own is None or moment < fire_at)
     if running:
         ahead = max(running)
     elif line:

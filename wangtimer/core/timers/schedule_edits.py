@@ -148,7 +148,7 @@ def _joined(rule: Rule, old: Spread, most_ms: int, now: int, soon: int) -> Sprea
     """Return a spread that puts off moments up to `soon` as the old one does, later ones by up to `most_ms`."""
     # A moment due so long ago, and followed by another, is made by now, or executors were away for a day.
     over = now - KEPT_MS
-    before = tuple(one for one in old.before if one[0] > over or not _has_moment(rule, one[0], over))
+    before = tuple(part for part in old.before if part[0] > over or not _has_moment(rule, part[0], over))
     if not before or _has_moment(rule, before[-1][0], soon):
         before = (*before, (soon, old.most_ms))
     return Spread(most_ms, old.seed, before[-MOST_PARTS:])

@@ -263,7 +263,7 @@ def _unmasked_headers(
             yield name, value
             continue
         field = f"{_CALL}.headers.{name[:64]}"
-        values = [one for other, one in had if other.lower() == low]
+        values = [held for other, held in had if other.lower() == low]
         if number >= len(values):
             raise _nothing_masked(field)
         if not _is_secret(name, marks):
@@ -300,7 +300,7 @@ def _unmasked_pairs(asked: Sequence[str], had: Sequence[str], field: str) -> Ite
         if value != MASK or not is_secret_name(unquote_plus(name)):
             yield pair
             continue
-        pairs = [one for one in had if one.partition("=")[0] == name]
+        pairs = [held for held in had if held.partition("=")[0] == name]
         if number >= len(pairs):
             raise _nothing_masked(field)
         yield pairs[number]

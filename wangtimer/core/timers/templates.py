@@ -141,7 +141,7 @@ def _unknown(field: str, begun: str) -> InvalidInput:
         if written is None
         else _OTHER_WORDS.get(written[1].lower()) or near_miss(written[1], PLACEHOLDERS)
     )
-    known = ", ".join(f"{{{{{one}}}}}" for one in PLACEHOLDERS)
+    known = ", ".join(f"{{{{{placeholder}}}}}" for placeholder in PLACEHOLDERS)
     mend = f"write one of {known}" if meant is None else f"did you mean {{{{{meant}}}}}?"
     mend += "; or leave templates out, and it is sent as it is"
     return InvalidInput(field, f"{begun!r} is no placeholder", mend)

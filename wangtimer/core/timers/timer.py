@@ -188,9 +188,9 @@ class NewTimer(Owned):
     overlap: Overlap = Overlap.ALLOW
     further: Further = ()
 
-    def value_of(self, one: TimerField[Any]) -> Any:
+    def value_of(self, timer_field: TimerField[Any]) -> Any:
         """Return the timer's value of a field."""
-        return getattr(self, one.name)
+        return getattr(self, timer_field.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,18 +221,18 @@ class Timer(Owned):
     @property
     def terms(self) -> tuple[object, ...]:
         """All that its owner sets, and when the schedule last changed."""
-        one = self.definition
-        said = (self.name, one.schedule, self.ending, one.notify, *map(self.value_of, FIELDS))
-        return (*said, one.edited_at)
+        definition = self.definition
+        said = (self.name, definition.schedule, self.ending, definition.notify, *map(self.value_of, FIELDS))
+        return (*said, definition.edited_at)
 
-    def value_of(self, one: TimerField[Any]) -> Any:
+    def value_of(self, timer_field: TimerField[Any]) -> Any:
         """Return the timer's value of a field."""
-        return getattr(self.definition if one.in_definition else self, one.name)
+        return getattr(self.definition if timer_field.in_definition else self, timer_field.name)
 
     def with_values(self, values: Mapping[str, Any]) -> "Timer":
         """Return the timer with these values of all `FIELDS`, by their names."""
-        of_definition = {one.name: values[one.name] for one in IN_DEFINITION}
-        of_timer = {one.name: values[one.name] for one in IN_TIMER}
+        of_definition = {timer_field.name: values[timer_field.name] for timer_field in IN_DEFINITION}
+        of_timer = {timer_field.name: values[timer_field.name] for timer_field in IN_TIMER}
         return replace(self, definition=self.definition._replace(**of_definition), **of_timer)
 
     def is_at(self, version: int) -> bool:
@@ -270,21 +270,21 @@ def _of_schedule(was: Timer, now: Timer) -> Iterator[str]:
     before, after = as_bounded(was.definition.schedule), as_bounded(now.definition.schedule)
     if before.rule != after.rule:
         yield "schedule"
-    for place, one, other in (
+    for place, old, other in (
         ("startAt", before.start_ms, after.start_ms),
         ("endAt", was.ending.end_ms, now.ending.end_ms),
         ("maxFirings", was.ending.most, now.ending.most),
         ("excludeCalendar", before.excluded, after.excluded),
         ("jitter", before.jitter_ms, after.jitter_ms),
     ):
-        if one != other:
+        if old != other:
             yield f"schedule.{place}"
 
 
 def _of_call(was: Timer, now: Timer) -> Iterator[str]:
     before, after = was.definition.notify, now.definition.notify
-    for place, one, other in zip(before._fields, before, after, strict=True):
-        if one != other:
+    for place, old, other in zip(before._fields, before, after, strict=True):
+        if old != other:
             yield f"target.{_PLACES.get(place, place)}"
 
 
