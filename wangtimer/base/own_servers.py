@@ -101,7 +101,7 @@ def _servers(settings: Settings) -> Iterator[OwnServer]:
         for port in sorted(ports):
             if name.strip() not in ("", "*"):
                 yield _server("API", name.strip(), port)
-    for listed in filter(None, (one.strip() for one in settings.own_servers.split(","))):
+    for listed in filter(None, (item.strip() for item in settings.own_servers.split(","))):
         parts = urlsplit(f"//{listed}")
         yield _server(listed, parts.hostname or "", parts.port or 0)
 

@@ -102,7 +102,7 @@ def _with_readable_place(url: str) -> str:
 
 def _address(bind: str) -> str:
     """Return where to listen: host:port, unix: or fd:// as gunicorn takes them; several with commas between."""
-    if not all(one.startswith(("unix:", "fd://")) or _has_port(one) for one in bind.split(",")):
+    if not all(address.startswith(("unix:", "fd://")) or _has_port(address) for address in bind.split(",")):
         raise ValueError("write host:port, as 127.0.0.1:5000 or [::1]:5000")
     return bind
 
@@ -136,7 +136,7 @@ def _has_port(address: str) -> bool:
 def _networks(text: str) -> str:
     for one in filter(None, (one.strip() for one in text.split(","))):
         try:
-            ip_network(one)
+            ip_network(network)
         except ValueError as error:
             raise ValueError(f"{error}; write networks as 10.1.0.0/16,fd00:1::/48") from None
     return text
@@ -156,31 +156,31 @@ def _queues(text: str) -> str:
 def _servers(text: str) -> str:
     for one in filter(None, (one.strip() for one in text.split(","))):
         try:
-            parts = urlsplit(f"//{one}")
-            is_whole = bool(parts.hostname and parts.port) and parts.netloc == one and "@" not in one
+            parts = urlsplit(f"//{server}")
+            is_whole = bool(parts.hostname and parts.port) and parts.netloc == server and "@" not in server
         except ValueError:
             is_whole = False
         if not is_whole:
-            raise ValueError(f"{one}: write servers as flower:5555,10.0.0.7:33060,[fd00::7]:33060")
+            raise ValueError(f"{server}: write servers as flower:5555,10.0.0.7:33060,[fd00::7]:33060")
     return text.strip()
 
 
 def _name_servers(text: str) -> str:
     """Return addresses of name servers with commas between, each with a port behind it or not."""
-    written = [one.strip() for one in text.split(",") if one.strip()]
-    for one in written:
-        address, port = one, "53"
-        if one.startswith("["):
-            address, _, port = one[1:].partition("]:")
-        elif one.count(":") == 1:
-            address, _, port = one.partition(":")
+    written = [item.strip() for item in text.split(",") if item.strip()]
+    for item in written:
+        address, port = item, "53"
+        if item.startswith("["):
+            address, _, port = item[1:].partition("]:")
+        elif item.count(":") == 1:
+            address, _, port = item.partition(":")
         try:
             ip_address(address)
             is_whole = port.isascii() and port.isdecimal() and 0 < int(port) < 65_536
         except ValueError:
             is_whole = False
         if not is_whole:
-            raise ValueError(f"{one}: write addresses as 10.0.0.2,10.0.0.3:5353,[fd00::2]:53")
+            raise ValueError(f"{item}: write addresses as 10.0.0.2,10.0.0.3:5353,[fd00::2]:53")
     return ",".join(written)
 
 
@@ -659,7 +659,7 @@ class Settings(BaseSettings):
     @property
     def is_private(self) -> bool:
         """Whether only processes of this machine reach the API."""
-        return all(_is_private(one.strip()) for one in self.http_bind.split(","))
+        return all(_is_private(address.strip()) for address in self.http_bind.split(","))
 
     @property
     def unset_database(self) -> Path | None:
@@ -787,8 +787,8 @@ def _refuse_misspelt(variables: Iterable[str]) -> None:
     strange = (
         name for name in variables if name.upper().startswith(_MISSPELT_PREFIX) and name.upper() not in known
     )
-    ours = known - NOT_SETTINGS
-    meant = {name: _OTHER_NAMES.get(name.upper()) or near_miss(name, ours) for name in sorted(strange)}
+    settings = known - NOT_SETTINGS
+    meant = {name: _OTHER_NAMES.get(name.upper()) or near_miss(name, settings) for name in sorted(strange)}
     complaints = [
         f"{name} is no setting; write {near}, or take it out" for name, near in meant.items() if near
     ]

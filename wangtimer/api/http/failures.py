@@ -236,8 +236,8 @@ def _http(error: HTTPException, tell: Teller) -> Response | HTTPException:
     if isinstance(error, ClientDisconnected):
         text = "its body did not come whole in time; send all of it at once"
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
-        ours = sorted(set(error.valid_methods) - {"HEAD", "OPTIONS"})
-        text = f"{request.method} is not a method of this path; it has {', '.join(ours)}"
+        methods = sorted(set(error.valid_methods) - {"HEAD", "OPTIONS"})
+        text = f"{request.method} is not a method of this path; it has {', '.join(methods)}"
     response = tell(Fault(code, text))
     if error.code == 405:
         response.headers.extend([header for header in error.get_headers() if header[0] == "Allow"])

@@ -111,8 +111,8 @@ def _meant_field(whole: type[BaseModel], inner: type[BaseModel], written: str) -
     if (said := _here(inner, written)) is not None:
         return said
     words = whole.our_words if issubclass(whole, Described) and whole.our_words is not None else OUR_WORDS
-    ours = _word_names(tuple(words)).same_as(written)
-    word = words.get(ours or "")
+    our_word = _word_names(tuple(words)).same_as(written)
+    word = words.get(our_word or "")
     here = (word if word in dict(_fields(inner)) else None) or _names(inner).meant_by(written)
     if here is not None:
         return here

@@ -126,9 +126,9 @@ LARGE_REQUESTS = AtOnce(4)
 _APP = "HTTP_WANGTIMER_APP"
 
 
-def begin_if_many(those: Sized | None) -> None:
+def begin_if_many(subjects: Sized | None) -> None:
     """Begin a large request if it is about many timers or firings; None: about all that it will find."""
-    if those is None or len(those) > MOST_OF_SMALL:
+    if subjects is None or len(subjects) > MOST_OF_SMALL:
         begin_large()
 
 

@@ -105,18 +105,18 @@ class Importing:
 
 
 def hold_against(
-    theirs: TheirMoments, ours: Schedule, now: int, accepts_clock_changes: bool
+    next_there: TheirMoments, schedule: Schedule, now: int, accepts_clock_changes: bool
 ) -> tuple[list[int], tuple[str, ...]]:
     """Return the next moments after `now` (ms UTC), and notes.
 
     Raises `NotTaken` with the first moment that differs. Exception, if accepted: moments that differ within a day of a
     clock change of the zone are only noted.
     """
-    our_moments = ours.moments(now, END_MS, COMPARED)
-    their_moments = [moment for moment in theirs(now, COMPARED) if moment < END_MS]
+    our_moments = schedule.moments(now, END_MS, COMPARED)
+    their_moments = [moment for moment in next_there(now, COMPARED) if moment < END_MS]
     if our_moments == their_moments:
         return our_moments, ()
-    zone = ZoneInfo(ours.timezone)
+    zone = ZoneInfo(schedule.timezone)
     differing = _differing_moments(our_moments, their_moments)
     difference = _tell_first(our_moments, their_moments, zone)
     if not all(_is_near_change(moment, zone) for moment in differing):
@@ -129,16 +129,16 @@ def hold_against(
     return our_moments, (f"around a clock change, {difference}",)
 
 
-def _differing_moments(ours: Sequence[int], theirs: Sequence[int]) -> list[int]:
+def _differing_moments(here: Sequence[int], there: Sequence[int]) -> list[int]:
     """Return the moments that only one of the lists has, as far as both reach."""
-    full = [moments[-1] for moments in (ours, theirs) if len(moments) == COMPARED]
+    full = [moments[-1] for moments in (here, there) if len(moments) == COMPARED]
     last = min(full, default=END_MS)
-    return sorted(moment for moment in {*ours} ^ {*theirs} if moment <= last)
+    return sorted(moment for moment in {*here} ^ {*there} if moment <= last)
 
 
-def _tell_first(ours: Sequence[int], theirs: Sequence[int], zone: ZoneInfo) -> str:
+def _tell_first(here: Sequence[int], there: Sequence[int], zone: ZoneInfo) -> str:
     number, (our, their) = next(
-        (number, pair) for number, pair in enumerate(zip_longest(ours, theirs), 1) if pair[0] != pair[1]
+        (number, pair) for number, pair in enumerate(zip_longest(here, there), 1) if pair[0] != pair[1]
     )
     return f"moment {number} is {_shown(their, zone)} there and {_shown(our, zone)} here"
 

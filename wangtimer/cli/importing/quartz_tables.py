@@ -179,10 +179,10 @@ def _simple_schedule(row: Row, simple: Row) -> tuple[Mapping[str, Any], TheirMom
     if end_ms:
         # A simple trigger does not fire at its end itself.
         schedule["endAt"] = _shown_ms(end_ms - 1)
-    theirs = every_so_often(interval_ms, start_ms, None if repeats < 0 else repeats + 1)
+    all_moments = every_so_often(interval_ms, start_ms, None if repeats < 0 else repeats + 1)
 
     def moments(after_ms: int, count: int) -> list[int]:
-        return [moment for moment in theirs(after_ms, count) if not end_ms or moment < end_ms]
+        return [moment for moment in all_moments(after_ms, count) if not end_ms or moment < end_ms]
 
     return schedule, moments
 

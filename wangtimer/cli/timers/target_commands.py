@@ -230,7 +230,8 @@ def _said(right: BrokerRight) -> str:
     parts = cast(Mapping[str, Sequence[str]], right)
     named = ((words, parts[name]) for name, words in _WORDS.items() if name in parts)
     return "; ".join(
-        f"{words} {', '.join(_pattern(one) for one in patterns) or 'none'}" for words, patterns in named
+        f"{words} {', '.join(_pattern(pattern) for pattern in patterns) or 'none'}"
+        for words, patterns in named
     )
 
 

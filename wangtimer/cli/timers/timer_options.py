@@ -246,4 +246,4 @@ def refuse_unclear(options: Mapping[str, Any], needs_one: bool = True) -> None:
     if len(found) > 1:
         raise click.UsageError(f"say when in one way, not {' and '.join(found)}")
     if needs_one and not found:
-        raise click.UsageError(f"say when: exactly one of {', '.join(one.spellings[0] for one in _RULES)}")
+        raise click.UsageError(f"say when: exactly one of {', '.join(rule.spellings[0] for rule in _RULES)}")

@@ -324,5 +324,7 @@ class BatchChangeResource(Resource):
         found = self.wiring().stops.of(timers)
         stopped = ((timer_id, found[timer_id]) for timer_id in sorted(found))
         return [
-            StoppedTimer.of(one, id=timer_id, at=one.at_ms) for timer_id, one in stopped if one is not None
+            StoppedTimer.of(firing, id=timer_id, at=firing.at_ms)
+            for timer_id, firing in stopped
+            if firing is not None
         ]

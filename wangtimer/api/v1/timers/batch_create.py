@@ -45,11 +45,11 @@ class ToMake(NamedTuple):
 def read_each(given: Sequence[object], read: Callable[[object], ToMake]) -> list[ToMake | WangTimerError]:
     """Return each timer as `read` reads it, or its error; raises `TooMuchWork` for all, and `StoreAway`."""
 
-    def read_one(one: object) -> ToMake | WangTimerError:
+    def read_one(timer: object) -> ToMake | WangTimerError:
         refuse_more()
         try:
-            _refuse_large(one)
-            return read(one)
+            _refuse_large(timer)
+            return read(timer)
         except (StoreAway, TooMuchWork):
             raise
         except WangTimerError as error:

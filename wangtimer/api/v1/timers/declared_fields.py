@@ -42,7 +42,7 @@ _OF_CALLS = (*TIMEOUTS.asked, *FORM.asked)
 OF_CALLS = tuple(field for field in _OF_CALLS if field.name != NUMBERED)
 OF_TIMERS_ALONE = tuple(field for field in _OF_CALLS if field.name == NUMBERED)
 # Those that stand in a timer under their own names; what has another place there stands in a model of its own.
-OF_TIMERS = tuple(one for field in FIELDS for one in field.asked if not one.v1)
+OF_TIMERS = tuple(asked for field in FIELDS for asked in field.asked if not asked.v1)
 OF_MISFIRES = tuple(
     api_field for field in FIELDS for api_field in field.asked if api_field.v1.startswith("misfire.")
 )
@@ -205,10 +205,10 @@ WORDS: Mapping[str, str] = {
     "notifyHTTPParam": "target",
     "header": "headers",
     **{
-        one.json_name: one.v1
+        asked.json_name: asked.v1
         for field in FIELDS
-        for one in field.asked
-        if "." in one.v1 and one.name != "misfire"
+        for asked in field.asked
+        if "." in asked.v1 and asked.name != "misfire"
     },
     **by_word(
         {
