@@ -39,8 +39,8 @@ PROMISES = (
         breaks="One that fails for a second less is disabled too.",
         by=Mutation(
             "HostJudge.judge",
-            "_disabled(one, now) for one in self.failing.present() if one.failed_at - one.since >= self.days_ms",
-            "_disabled(one, now) for one in self.failing.present() if one.failed_at - one.since >= self.days_ms - 1_000",
+            "if host.failed_at - host.since >= self.days_ms",
+            "if host.failed_at - host.since >= self.days_ms - 1_000",
         ),
         red="tests/store/test_disabled_hosts.py::test_who_fails_for_the_days_is_disabled_and_not_a_moment_before",
     ),
@@ -120,7 +120,7 @@ PROMISES = (
         breaks="Those that are failing longest are told, whosever they are.",
         by=Mutation(
             "_in_turns",
-            "return [(key, health) for _, _, key, health in sorted(ranked, key=lambda one: one[:3])]",
+            "return [(key, health) for _, _, key, health in sorted(ranked, key=lambda rank: rank[:3])]",
             "return [(key, health) for _, _, key, health in ranked]",
         ),
         red="tests/store/test_failing_hosts.py::test_an_app_with_very_many_failing_hosts_hides_no_other_apps",
@@ -180,8 +180,8 @@ PROMISES = (
         breaks="Days since the first failure are enough.",
         by=Mutation(
             "HostJudge.judge",
-            "_disabled(one, now) for one in self.failing.present() if one.failed_at - one.since >= self.days_ms",
-            "_disabled(one, now) for one in self.failing.present() if now - one.since >= self.days_ms",
+            "if host.failed_at - host.since >= self.days_ms",
+            "if now - host.since >= self.days_ms",
         ),
         red="tests/store/test_disabled_hosts.py::test_silence_after_a_few_failures_disables_nothing",
     ),

@@ -130,8 +130,8 @@ PROMISES = (
         breaks="It is given up",
         by=Mutation(
             "AlertTeller._mail",
-            "self._end(MessageEnd(one, reason, was_tried=False))",
-            "self._end(MessageEnd(one, reason, is_final=True))",
+            "self._end(MessageEnd(taken, reason, was_tried=False))",
+            "self._end(MessageEnd(taken, reason, is_final=True))",
         ),
         red="tests/alerts/test_telling.py::test_a_process_without_a_mail_server_leaves_mail_to_one_that_has_one",
     ),

@@ -54,7 +54,7 @@ MAIL_BYTES = 20_000
 class MessageEnd(NamedTuple):
     """What came of a message. `error` "": taken, but not for `refused`. `is_final`: another attempt is no use."""
 
-    one: TakenMessage
+    taken: TakenMessage
     error: str = ""
     http_status: int | None = None
     answer: str = ""
@@ -73,7 +73,7 @@ class AlertCall:
 
     def __init__(
         self,
-        one: TakenMessage,
+        taken: TakenMessage,
         kind: DestinationKind,
         request: Request,
         may_send: Callable[[], bool],
@@ -83,20 +83,20 @@ class AlertCall:
         self._secrets = secrets
         self.permits: tuple[Permit, ...] = ()
         self.request = request
-        self.due_at_ms: float = one.created_at
+        self.due_at_ms: float = taken.created_at
         self.may_send = may_send
-        self._one, self._kind, self._end = one, kind, end
+        self._taken, self._kind, self._end = taken, kind, end
 
     def on_written(self) -> None:
         """Do nothing: its body is small."""
 
     def on_held_back(self, _call: Call) -> None:
         """It waited for too long: another process may have it by now."""
-        self._end(MessageEnd(self._one, "it waited too long for a place", was_tried=False))
+        self._end(MessageEnd(self._taken, "it waited too long for a place", was_tried=False))
 
     def on_no_room(self, _call: Call, lane: SharedLane) -> None:
         """It waits outside."""
-        self._end(MessageEnd(self._one, f"calls there have to wait ({lane.key})", was_tried=False))
+        self._end(MessageEnd(self._taken, f"calls there have to wait ({lane.key})", was_tried=False))
 
     def on_reply(self, _call: Call, reply: Reply) -> None:
         """Learn what its destination said."""
@@ -104,7 +104,7 @@ class AlertCall:
         is_final = reply.is_refused or bool(self.request.fault)
         # What a robot repeats, or where it points to, may have the key that its URL is.
         error, answer = without(self._secrets, error), without(self._secrets, reply.output)
-        self._end(MessageEnd(self._one, error, reply.http_status, answer, is_final))
+        self._end(MessageEnd(self._taken, error, reply.http_status, answer, is_final))
 
 
 class AlertTeller:
@@ -151,20 +151,20 @@ class AlertTeller:
         now = int(self._clock.now_ms())
         sends_by = self._clock.monotonic() + SENT_WITHIN_S
         away: StoreAway | None = None
-        for one in self._messages.take(room, now, now + HELD_MS, self._room_of):
-            self._under_way[one.message.app] += 1
+        for taken in self._messages.take(room, now, now + HELD_MS, self._room_of):
+            self._under_way[taken.message.app] += 1
             try:
                 if away is None:
-                    self._send(one, now, sends_by)
+                    self._send(taken, now, sends_by)
             except StoreAway as error:
                 away = error
             except EngineStopped:
-                self._end(MessageEnd(one, "the process stops", was_tried=False))
+                self._end(MessageEnd(taken, "the process stops", was_tried=False))
             except Exception as error:
-                log.exception("alert_not_made", app=one.message.app, rule=one.message.rule)
-                self._end(MessageEnd(one, f"no message could be made: {type(error).__name__}"))
+                log.exception("alert_not_made", app=taken.message.app, rule=taken.message.rule)
+                self._end(MessageEnd(taken, f"no message could be made: {type(error).__name__}"))
             if away is not None:  # nor could any of the others be sent
-                self._end(MessageEnd(one, "SQL was away", was_tried=False))
+                self._end(MessageEnd(taken, "SQL was away", was_tried=False))
         if away is not None:
             raise away
 
@@ -177,11 +177,11 @@ class AlertTeller:
                 raise
             except Exception:
                 # Another process takes it once the time is over for which it is held.
-                log.exception("alert_end_not_written", message=self._ended[0].one.id)
+                log.exception("alert_end_not_written", message=self._ended[0].taken.id)
                 is_written = True
             ended = self._ended.popleft()
             if is_written:
-                self._under_way[ended.one.message.app] -= 1
+                self._under_way[ended.taken.message.app] -= 1
                 self._under_way += Counter()  # those at 0 go
             else:
                 self._ended.append(ended)
@@ -189,43 +189,43 @@ class AlertTeller:
     def _room_of(self, app: str) -> int:
         return MOST_OF_APP - self._under_way[app]
 
-    def _send(self, one: TakenMessage, now: int, sends_by: float) -> None:
-        rule = self._rules.get(one.message.app, one.message.rule)
+    def _send(self, taken: TakenMessage, now: int, sends_by: float) -> None:
+        rule = self._rules.get(taken.message.app, taken.message.rule)
         if rule is None:
             reason = "the rule is gone, or its secrets cannot be opened (WANGTIMER_SECRET_KEYS_FILE)"
-            self._end(MessageEnd(one, reason))
+            self._end(MessageEnd(taken, reason))
         elif rule.destination.kind is DestinationKind.MAIL:
-            self._mail(one, rule, now, sends_by)
+            self._mail(taken, rule, now, sends_by)
         else:
-            self._call(one, rule.destination, now, sends_by)
+            self._call(taken, rule.destination, now, sends_by)
 
-    def _mail(self, one: TakenMessage, rule: AlertRule, now: int, sends_by: float) -> None:
+    def _mail(self, taken: TakenMessage, rule: AlertRule, now: int, sends_by: float) -> None:
         if self._mailer is None:
             # Another process may have one.
             reason = "this process has no mail server (WANGTIMER_SMTP_URL)"
-            self._end(MessageEnd(one, reason, was_tried=False))
+            self._end(MessageEnd(taken, reason, was_tried=False))
             return
-        if not self._begin_mail(one.message.app):
-            self._end(MessageEnd(one, "it waits for other mail to be sent", was_tried=False))
+        if not self._begin_mail(taken.message.app):
+            self._end(MessageEnd(taken, "it waits for other mail to be sent", was_tried=False))
             return
-        self._mails.submit(partial(self._send_mail, self._mailer, one, rule.destination.to, now, sends_by))
+        self._mails.submit(partial(self._send_mail, self._mailer, taken, rule.destination.to, now, sends_by))
 
     def _send_mail(
-        self, mailer: Mailer, one: TakenMessage, to: Sequence[str], now: int, sends_by: float
+        self, mailer: Mailer, taken: TakenMessage, to: Sequence[str], now: int, sends_by: float
     ) -> None:
-        message = one.message
+        message = taken.message
         if self._clock.monotonic() >= sends_by:
-            self._end_mail(MessageEnd(one, "it waited too long for other mail", was_tried=False))
+            self._end_mail(MessageEnd(taken, "it waited too long for other mail", was_tried=False))
             return
         try:
-            taken = mailer.send(to, message.title, message.text(MAIL_BYTES), _id_of(one), now / 1_000)
+            sent = mailer.send(to, message.title, message.text(MAIL_BYTES), _id_of(taken), now / 1_000)
         except MailNotTaken as error:
-            self._end_mail(MessageEnd(one, str(error), answer=str(error)))
+            self._end_mail(MessageEnd(taken, str(error), answer=str(error)))
         except Exception as error:
             log.exception("mail_stumbled", app=message.app, rule=message.rule)
-            self._end_mail(MessageEnd(one, f"no mail could be made: {type(error).__name__}"))
+            self._end_mail(MessageEnd(taken, f"no mail could be made: {type(error).__name__}"))
         else:
-            self._end_mail(MessageEnd(one, answer=taken.said, refused=taken.refused))
+            self._end_mail(MessageEnd(taken, answer=sent.said, refused=sent.refused))
 
     def _begin_mail(self, app: str) -> bool:
         with self._counting:
@@ -236,21 +236,22 @@ class AlertTeller:
 
     def _end_mail(self, ended: MessageEnd) -> None:
         with self._counting:
-            self._mails_under_way[ended.one.message.app] -= 1
+            self._mails_under_way[ended.taken.message.app] -= 1
             self._mails_under_way += Counter()  # those at 0 go
         self._end(ended)
 
-    def _call(self, one: TakenMessage, to: Destination, now: int, sends_by: float) -> None:
-        app = one.message.app
+    def _call(self, taken: TakenMessage, to: Destination, now: int, sends_by: float) -> None:
+        app = taken.message.app
         fault = self._tls_fault_of(app)
         if fault and read_url(to.url)[0].is_tls:
-            self._end(MessageEnd(one, f"the app's certificate cannot be used: {fault}"))
+            self._end(MessageEnd(taken, f"the app's certificate cannot be used: {fault}"))
             return
-        request = self._webhook(one, to, now) if to.kind is DestinationKind.WEBHOOK else _robots(one, to, now)
+        make = self._webhook if to.kind is DestinationKind.WEBHOOK else _robots
+        request = make(taken, to, now)
         self._engine.submit(
             [
                 AlertCall(
-                    one,
+                    taken,
                     to.kind,
                     request,
                     lambda: self._clock.monotonic() < sends_by,
@@ -263,10 +264,10 @@ class AlertTeller:
     def _webhook(self, one: TakenMessage, to: Destination, now: int) -> Request:
         body, message_id = one.message.body(one.created_at), _id_of(one).encode()
         stamps = b"webhook-id: %b\r\n" % message_id
-        if keys := self._signing_of(one.message.app).keys_at(now):
+        if keys := self._signing_of(taken.message.app).keys_at(now):
             stamps += signature_lines(keys, message_id, now // 1_000, body)
-        headers = (("Content-Type", "application/json"), ("X-WangTimer-App", one.message.app))
-        return Request(to.url, "POST", headers, body, stamps, one.message.app, ANSWER_BYTES)
+        headers = (("Content-Type", "application/json"), ("X-WangTimer-App", taken.message.app))
+        return Request(to.url, "POST", headers, body, stamps, taken.message.app, ANSWER_BYTES)
 
     def _end(self, ended: MessageEnd) -> None:
         """Note what came of a message; quick, from any thread."""
@@ -275,26 +276,26 @@ class AlertTeller:
 
     def _write(self, ended: MessageEnd) -> bool:
         """Write what came of a message; False: not now."""
-        one, now = ended.one, int(self._clock.now_ms())
-        if one.is_test:
-            self._messages.answer(one, _shown(ended))
+        taken, now = ended.taken, int(self._clock.now_ms())
+        if taken.is_test:
+            self._messages.answer(taken, _shown(ended))
             return True
         if not ended.error:
-            return self._messages.end(one, now, ended.refused, is_taken=True)
+            return self._messages.end(taken, now, ended.refused, is_taken=True)
         if (due_at := again_at(ended, now)) is not None:
-            return self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
-        return self._messages.end(one, now, f"given up: {ended.error}")
+            return self._messages.put_off(taken, due_at, ended.error, was_tried=ended.was_tried)
+        return self._messages.end(taken, now, f"given up: {ended.error}")
 
 
-def _robots(one: TakenMessage, to: Destination, now: int) -> Request:
-    url, body = posting(one.message, to, now)
+def _robots(taken: TakenMessage, to: Destination, now: int) -> Request:
+    url, body = posting(taken.message, to, now)
     headers = (("Content-Type", "application/json; charset=utf-8"),)
-    return Request(url, "POST", headers, body, b"", one.message.app, ANSWER_BYTES)
+    return Request(url, "POST", headers, body, b"", taken.message.app, ANSWER_BYTES)
 
 
-def _id_of(one: TakenMessage) -> str:
+def _id_of(taken: TakenMessage) -> str:
     """Return the id of a message, the same on every attempt: of ids that SQL gives again, the moments differ."""
-    return f"alert-{one.id}-{one.created_at}"
+    return f"alert-{taken.id}-{taken.created_at}"
 
 
 def again_at(ended: MessageEnd, now: int) -> int | None:
@@ -302,11 +303,11 @@ def again_at(ended: MessageEnd, now: int) -> int | None:
     if ended.is_final:
         return None
     if not ended.was_tried:
-        newest_at = max(ended.one.created_at, ended.one.message.gathered_at)
+        newest_at = max(ended.taken.created_at, ended.taken.message.gathered_at)
         return now + NOT_TRIED_PAUSE_MS if now - newest_at < LONGEST_WAIT_MS else None
-    if ended.one.attempt > len(PAUSES_S):
+    if ended.taken.attempt > len(PAUSES_S):
         return None
-    return now + 1_000 * PAUSES_S[ended.one.attempt - 1]
+    return now + 1_000 * PAUSES_S[ended.taken.attempt - 1]
 
 
 def _shown(ended: MessageEnd) -> str:

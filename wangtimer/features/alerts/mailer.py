@@ -55,7 +55,7 @@ class Mailer:
                 refused = link.send_message(mail, self.server.sender, list(to))
             if not refused:
                 return TakenMail(f"taken for {len(to)}")
-            whom = ", ".join(f"{one}: {code} {_text(said)}" for one, (code, said) in refused.items())
+            whom = ", ".join(f"{address}: {code} {_text(said)}" for address, (code, said) in refused.items())
             return TakenMail(f"taken, but not for {whom}", f"taken, but not for {whom}")
 
     def log_in(self) -> None:
@@ -103,7 +103,9 @@ def _told() -> Iterator[None]:
     try:
         yield
     except smtplib.SMTPRecipientsRefused as error:
-        refused = ", ".join(f"{one}: {code} {_text(said)}" for one, (code, said) in error.recipients.items())
+        refused = ", ".join(
+            f"{address}: {code} {_text(said)}" for address, (code, said) in error.recipients.items()
+        )
         raise MailNotTaken(f"the mail server refused {refused}") from None
     except smtplib.SMTPResponseException as error:
         raise MailNotTaken(f"the mail server said {error.smtp_code} {_text(error.smtp_error)}") from None

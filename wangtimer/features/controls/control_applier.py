@@ -121,7 +121,8 @@ class ControlApplier:
                 last = _last_of_each(page)
                 controls = {timer_id: page[key] for timer_id, key in last.items()}
                 applied = self._apply_gone(controls) if are_gone else self._apply(controls)
-                told = {last[one]: _why_not(page[last[one]], fault) for one, fault in applied.faults.items()}
+                faults = [(last[timer_id], fault) for timer_id, fault in applied.faults.items()]
+                told = {key: _why_not(page[key], fault) for key, fault in faults}
                 stays = applied.away.keys() | applied.left
                 done = [key for key in page if key[0] not in stays]
                 self.controls.forget(done, told)

@@ -81,10 +81,10 @@ def _in_turns(failing: Mapping[HostKey, Health]) -> list[tuple[HostKey, Health]]
     """Return first the host of each app that is failing longest, then the second one of each."""
     turns: Counter[str] = Counter()
     ranked = []
-    for (app, origin), health in sorted(failing.items(), key=lambda one: one[1].since):
+    for (app, origin), health in sorted(failing.items(), key=lambda item: item[1].since):
         ranked.append((turns[app], health.since, (app, origin), health))
         turns[app] += 1
-    return [(key, health) for _, _, key, health in sorted(ranked, key=lambda one: one[:3])]
+    return [(key, health) for _, _, key, health in sorted(ranked, key=lambda rank: rank[:3])]
 
 
 def _answers(health: Health | None) -> bool:

@@ -51,14 +51,16 @@ class HostJudge:
         """
         now = int(self.clock.now_ms())
         due = [
-            _disabled(one, now) for one in self.failing.present() if one.failed_at - one.since >= self.days_ms
+            _disabled(host, now)
+            for host in self.failing.present()
+            if host.failed_at - host.since >= self.days_ms
         ]
         if not due:
             return
         with calling(JUDGE):
             new = self.store.disable(due, self.days_ms)
         if new:
-            log.warning("hosts_disabled", hosts=_shown(one.key for one in new), number=len(new))
+            log.warning("hosts_disabled", hosts=_shown(host.key for host in new), number=len(new))
             self.replica.tell()
 
     def note_answers(self, keys: list[HostKey]) -> None:

@@ -324,7 +324,7 @@ class BatchChangeResource(Resource):
         found = self.wiring().stops.of(timers)
         stopped = ((timer_id, found[timer_id]) for timer_id in sorted(found))
         return [
-            StoppedTimer.of(firing, id=timer_id, at=firing.at_ms)
-            for timer_id, firing in stopped
-            if firing is not None
+            StoppedTimer.of(moment, id=timer_id, at=moment.at_ms)
+            for timer_id, moment in stopped
+            if moment is not None
         ]
