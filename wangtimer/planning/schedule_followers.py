@@ -131,10 +131,10 @@ def own_rules() -> PlannedBy:
     return PlannedBy(" ".join(version(package) for package in PACKAGES), zones | calendars)
 
 
-def is_newer(one: PlannedBy, other: PlannedBy) -> bool:
+def is_newer(own: PlannedBy, held: PlannedBy) -> bool:
     """Tell whether a package is newer than it was, and none is older."""
-    own, held = _numbers(one.version), _numbers(other.version)
-    return own != held and all(a >= b for a, b in zip(own, held, strict=False))
+    now, before = _numbers(own.version), _numbers(held.version)
+    return now != before and all(a >= b for a, b in zip(now, before, strict=False))
 
 
 def changed_names(held: PlannedBy, own: PlannedBy) -> frozenset[str]:
@@ -143,7 +143,7 @@ def changed_names(held: PlannedBy, own: PlannedBy) -> frozenset[str]:
 
 
 def _numbers(versions: str) -> list[tuple[int, ...]]:
-    return [tuple(map(int, re.findall(r"\d+", one))) for one in versions.split()]
+    return [tuple(map(int, re.findall(r"\d+", text))) for text in versions.split()]
 
 
 # Timers one transaction changes at most: so many ordinary ones take some 0.2 s.
@@ -254,4 +254,4 @@ class CalendarFollower:
     def _edit(self, upload: Upload, timer: Timer) -> None:
         calendar = self.followers.calendar(upload)
         if calendar is not None:
-            self.registrar.edit(upload.app, timer.id, lambda one: following(one, calendar))
+            self.registrar.edit(upload.app, timer.id, lambda timer: following(timer, calendar))

@@ -142,16 +142,16 @@ class Batches:
         now = int(self.clock.now_ms())
         results: Results = {}
         answer_s = 0.0
-        for some in _transactions(timers):
+        for part in _transactions(timers):
             if results and is_over(answer_s):
                 break
-            answer_s += sum(map(_weight, some)) * ANSWER_S
+            answer_s += sum(map(_weight, part)) * ANSWER_S
             try:
-                changed = together(some, now, as_read)
+                changed = together(part, now, as_read)
             except StoreAway as error:
                 return results | _all_left(timers, results, error)
             results |= self._told(changed)
-            results |= _one_by_one([timer for timer in some if timer.id not in results], alone, as_read)
+            results |= _one_by_one([timer for timer in part if timer.id not in results], alone, as_read)
         return results
 
     def _told(self, timers: Sequence[Timer]) -> Results:
@@ -163,18 +163,18 @@ class Batches:
         self, new: Sequence[NewTimer], enable: Sequence[bool], now: int
     ) -> Iterator[list[Draft | WangTimerError]]:
         """Yield the timers' drafts, or why they are refused, in order, as many as make one transaction."""
-        some: list[Draft | WangTimerError] = []
+        drafts: list[Draft | WangTimerError] = []
         rows = weight = 0
-        for one, is_enabled in zip(new, enable, strict=True):
-            some.append(found := self._draft_of(one, is_enabled, now))
+        for timer, is_enabled in zip(new, enable, strict=True):
+            drafts.append(found := self._draft_of(timer, is_enabled, now))
             if isinstance(found, Draft):
                 rows += len(found.moments)
                 weight += _weight(found.timer)
             if rows >= ROWS_A_TRANSACTION or weight >= TIMERS_A_TRANSACTION:
-                yield some
-                some, rows, weight = [], 0, 0
-        if some:
-            yield some
+                yield drafts
+                drafts, rows, weight = [], 0, 0
+        if drafts:
+            yield drafts
 
     def _draft_of(self, new: NewTimer, is_enabled: bool, now: int) -> Draft | WangTimerError:
         try:
@@ -240,16 +240,16 @@ class Batches:
 
 def _transactions(timers: Sequence[Timer]) -> Iterator[list[Timer]]:
     """Yield the timers in order, as many as make one transaction."""
-    some: list[Timer] = []
+    part: list[Timer] = []
     weight = 0
     for timer in timers:
-        some.append(timer)
+        part.append(timer)
         weight += _weight(timer)
         if weight >= TIMERS_A_TRANSACTION:
-            yield some
-            some, weight = [], 0
-    if some:
-        yield some
+            yield part
+            part, weight = [], 0
+    if part:
+        yield part
 
 
 def _weight(timer: Timer) -> int:

@@ -49,13 +49,15 @@ class Stops:
         for timer, off_at in self._off_before(told, found):
             found[timer.id] = self._judged(timer, latest, now, off_at, is_untold=False)
         self._note_off(told, found, now)
-        return {one.timer_id: one for one in found.values() if one is not None}
+        return {moment.timer_id: moment for moment in found.values() if moment is not None}
 
     def _off_before(self, timers: Sequence[Timer], found: Stopped) -> list[tuple[Timer, int]]:
         """Return the timers that an earlier stop switched off, and when Redis knew of that: nothing was armed since."""
         near = {timer.id: timer for timer in timers if _is(StopState.IN_FLIGHT, found[timer.id])}
         try:
-            known = self.definitions.known_off({one.id: one.definition.disabled_at for one in near.values()})
+            known = self.definitions.known_off(
+                {timer.id: timer.definition.disabled_at for timer in near.values()}
+            )
         except StoreAway:
             return []
         return [(near[timer_id], off_at) for timer_id, off_at in known.items()]
@@ -65,7 +67,7 @@ class Stops:
         last = now + COUNTS_WITHIN_MS + self.soon_ms
         cancelled = (timer for timer in timers if _is(StopState.CANCELLED, found[timer.id], last))
         with suppress(StoreAway):
-            self.definitions.note_off({one.id: one.definition.disabled_at for one in cancelled}, now)
+            self.definitions.note_off({timer.id: timer.definition.disabled_at for timer in cancelled}, now)
 
     def _judged(
         self, timer: Timer, latest: Mapping[int, FiringRecord], now: int, off_at: int, is_untold: bool

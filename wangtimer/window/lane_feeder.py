@@ -60,7 +60,8 @@ class LaneFeeder:
                 named = []
             page = self.firings.pending_between(at or 0, until, PAGE, after, in_lanes=True, of_lanes=named)
             brought += self._bring(
-                coming, [(SharedLane(one.lane), DueMember(one.member, one.due_at)) for one in page]
+                coming,
+                [(SharedLane(firing.lane), DueMember(firing.member, firing.due_at)) for firing in page],
             )
             after = page[-1] if len(page) == PAGE else None
             if after is None or all(fed.full_at is not None for fed in coming.values()):
