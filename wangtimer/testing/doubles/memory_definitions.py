@@ -21,14 +21,14 @@ class MemoryDefinitions:
 
     def put(self, definitions: Iterable[Definition], may_be_far: bool = False) -> None:
         def work() -> None:
-            for one in definitions:
-                if one.notify is UNREAD:
+            for definition in definitions:
+                if definition.notify is UNREAD:
                     continue
-                held = self._living(one.timer_id)
-                seconds = lives_s(one, self._clock.now_ms(), self._longest_s, may_be_far)
+                held = self._living(definition.timer_id)
+                seconds = lives_s(definition, self._clock.now_ms(), self._longest_s, may_be_far)
                 expires_at = self._clock.monotonic() + seconds
-                newest = one if held is None or one.version >= held.version else held
-                self._server.table("definitions")[one.timer_id] = newest, expires_at
+                newest = definition if held is None or definition.version >= held.version else held
+                self._server.table("definitions")[definition.timer_id] = newest, expires_at
 
         self._server.call(work)
 
@@ -45,14 +45,16 @@ class MemoryDefinitions:
 
     def note_off(self, since: Mapping[int, int], at: int) -> None:
         def work() -> None:
-            for one in since.items():
-                self._server.table("off").setdefault(one, at)
+            for timer_and_moment in since.items():
+                self._server.table("off").setdefault(timer_and_moment, at)
 
         self._server.call(work)
 
     def known_off(self, since: Mapping[int, int]) -> dict[int, int]:
         off = self._server.table("off")
-        return self._server.call(lambda: {one: off[one, at] for one, at in since.items() if (one, at) in off})
+        return self._server.call(
+            lambda: {timer_id: off[timer_id, at] for timer_id, at in since.items() if (timer_id, at) in off}
+        )
 
     def forget(self, timer_ids: Iterable[int]) -> None:
         gone = list(timer_ids)
@@ -80,14 +82,18 @@ class MemoryDefinitions:
 
     def _told(self, timer_ids: Sequence[int]) -> DefinitionsRead:
         found = {timer_id: self._living(timer_id) for timer_id in timer_ids}
-        definitions = {timer_id: one for timer_id, one in found.items() if one is not None}
+        definitions = {
+            timer_id: definition for timer_id, definition in found.items() if definition is not None
+        }
         sizes = {timer_id: self._size(timer_id, UNKNOWN_BYTES) for timer_id in timer_ids}
         mark = self._server.table("signing").get(MARK_FIELD)
         return DefinitionsRead(Readable(definitions), self._server.table("told").get("until"), sizes, mark)
 
     def _size(self, timer_id: int, unknown: int) -> int:
-        one = self._living(timer_id)
-        return unknown if one is None else len(one.notify.url) + len(one.notify.body or "")
+        definition = self._living(timer_id)
+        return (
+            unknown if definition is None else len(definition.notify.url) + len(definition.notify.body or "")
+        )
 
     def _living(self, timer_id: int) -> Definition | None:
         held, expires_at = self._server.table("definitions").get(timer_id, (None, 0.0))

@@ -77,7 +77,7 @@ class MemoryLanes:
                 self._slices._take_back(lane, sets.running)
             dues = []
             if is_again:
-                dues = [DueMember(one, now) for one in _of(claim_id, sets, list(sets.running))]
+                dues = [DueMember(member, now) for member in _of(claim_id, sets, list(sets.running))]
             for member in _first_until(sets.due, now, max(0, min(most, MEMBERS_A_SCRIPT) - len(dues))):
                 dues.append(DueMember(member, sets.due.pop(member)))
                 sets.running[member] = now + self._slices._leases.running_ms
@@ -99,14 +99,14 @@ class MemoryLanes:
     def pull_all(
         self, orders: Sequence[PullOrder], keep_leases: bool, is_again: bool = False
     ) -> list[Pulled]:
-        return [self.pull(one.lane, one.claim_id, one.most, keep_leases, is_again) for one in orders]
+        return [self.pull(order.lane, order.claim_id, order.most, keep_leases, is_again) for order in orders]
 
     def with_rest(self) -> list[SharedLane]:
         def work() -> dict[SharedLane, tuple[int, bool]]:
             rests = self._rests
             return {
-                one: (len(self._slices._written(one).due), one in rests)
-                for one in self._server.table("lanes")
+                lane: (len(self._slices._written(lane).due), lane in rests)
+                for lane in self._server.table("lanes")
             }
 
         found = self._server.call(work)
@@ -143,7 +143,7 @@ class MemoryLanes:
             rest = self._rests.get(lane)
             if rest is None or rest.feeder != token:
                 return
-            moments = [one for one in (until_ms, rest.low) if one is not None]
+            moments = [moment for moment in (until_ms, rest.low) if moment is not None]
             if moments:
                 self._rests[lane] = replace(rest, until=min(moments), feeder="", low=None)
             else:

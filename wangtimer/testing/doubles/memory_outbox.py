@@ -28,7 +28,7 @@ class MemoryOutbox:
         return self._server.call(lambda: len(self._parked))
 
     def bytes(self) -> int:
-        return self._server.call(lambda: sum(len(one) + len(text) for one, text in self._parked.items()))
+        return self._server.call(lambda: sum(len(key) + len(text) for key, text in self._parked.items()))
 
     def page(self, limit: int) -> dict[str, str]:
         return self._server.call(lambda: dict(islice(self._parked.items(), limit)))

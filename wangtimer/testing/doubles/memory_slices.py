@@ -128,8 +128,8 @@ class MemorySlices:
                 sets = self._read(slice_)
                 nearest = sorted(sets.due, key=lambda member: (sets.due[member], str(member)))[: tally.number]
                 found = Tally()
-                for one in nearest:
-                    found = found.plus(Tally.of_one(one.timer_id, sets.due[one]))
+                for member in nearest:
+                    found = found.plus(Tally.of_one(member.timer_id, sets.due[member]))
                 need = self._need(sets)
                 if found == tally and need is not None:
                     needs[slice_] = need
@@ -152,7 +152,7 @@ class MemorySlices:
                     sets.running[member] = self._by_latest() + self._leases.running_ms
                     sets.owner[member] = claim_id
             mine = _of(claim_id, sets, members)
-            return [Taken(one, one in sets.suspect, sets.deaths.get(one, 0)) for one in mine]
+            return [Taken(member, member in sets.suspect, sets.deaths.get(member, 0)) for member in mine]
 
         return self._server.call(work)
 
@@ -190,7 +190,7 @@ class MemorySlices:
             mine = {}
             for (slice_, claim_id), members in held.items():
                 sets = self._written(slice_)
-                mine[slice_, claim_id] = {one for one in members if sets.owner.get(one) == claim_id}
+                mine[slice_, claim_id] = {member for member in members if sets.owner.get(member) == claim_id}
                 sets.apart |= dict.fromkeys(mine[slice_, claim_id], deaths)
             return mine
 

@@ -64,15 +64,15 @@ class MemoryMarkedCopies:
         self._marks = 0
 
     def put(self, copies: Iterable[Copy]) -> None:
-        for one in copies:
-            self._server.call(partial(self._put, one))
+        for copy in copies:
+            self._server.call(partial(self._put, copy))
 
-    def _put(self, one: Copy) -> None:
+    def _put(self, copy: Copy) -> None:
         table = self._server.table("signing")
-        held = table.get(one.field)
-        if held is None or (held != one and held.version <= one.version):
+        held = table.get(copy.field)
+        if held is None or (held != copy and held.version <= copy.version):
             self._marks += 1
-            table |= {one.field: one, MARK_FIELD: f"{id(self)} {self._marks}"}
+            table |= {copy.field: copy, MARK_FIELD: f"{id(self)} {self._marks}"}
 
     def get(self, fields: Sequence[str]) -> tuple[str | None, Iterator[Copy]]:
         def work() -> tuple[str | None, Iterator[Copy]]:
