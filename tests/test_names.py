@@ -1,4 +1,4 @@
-"""One word, one meaning: no class and no type alias of the service shares its name with another."""
+"""One word, one meaning: no two classes or type aliases of the service share a name, and each variable has a noun."""
 
 import ast
 from collections import defaultdict
@@ -9,6 +9,8 @@ import wangtimer
 PACKAGE = Path(wangtimer.__file__).parent
 # These name what they show or ask for as the service does.
 OTHER_WORLDS = {"api", "cli", "client", "stack"}
+# They say that there is something, and not what it is.
+WITHOUT_NOUN = {"one", "some", "those", "its", "ours", "theirs"}
 
 
 def named_in(path: Path) -> list[str]:
@@ -35,3 +37,16 @@ def test_no_two_classes_or_aliases_share_a_name() -> None:
     assert files_by_name["Slice"] == ["core/flow/slicing.py"]
     assert files_by_name["SliceOrLane"] == ["core/flow/slicing.py"]
     assert {name: files for name, files in files_by_name.items() if len(files) > 1} == {}
+
+
+def variables_in(path: Path) -> set[str]:
+    """Return the names of arguments, of what loops go through, and of what is assigned."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return stored | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def test_each_variable_is_named_for_what_it_holds() -> None:
+    files = {str(path.relative_to(PACKAGE)): variables_in(path) for path in PACKAGE.rglob("*.py")}
+    assert {"tag", "BUCKETS_A_QUEUE"} <= files["core/flow/slicing.py"]
+    assert {file: names & WITHOUT_NOUN for file, names in files.items() if names & WITHOUT_NOUN} == {}

@@ -36,12 +36,12 @@ One = TypeVar("One", bound=Versioned)
 class _Remembered(NamedTuple, Generic[One]):
     """What was read, and the mark that Redis' copies had then; None: it comes from SQL."""
 
-    one: One
+    copy: One
     mark: str | None
 
 
-def _as_it_is(one: One) -> One:
-    return one
+def _as_it_is(copy: One) -> One:
+    return copy
 
 
 def _least(_one: object) -> int:
@@ -85,7 +85,7 @@ class SharedCopies(Generic[Key, One]):
         for key in keys:
             held = self._by_key.get(key)
             if held is not None and mark is not None and held.mark == mark:
-                found[key] = held.one
+                found[key] = held.copy
             else:
                 to_read.append(key)
         return found | self._read(to_read) if to_read else found
@@ -103,7 +103,7 @@ class SharedCopies(Generic[Key, One]):
             return self._remembered(keys)
         with suppress(StoreAway):
             self._copies.put(found.values())
-        return {key: one for key, one in self._remembered(keys).items() if key in found}
+        return {key: copy for key, copy in self._remembered(keys).items() if key in found}
 
     def refresh(self, keys: Collection[Key]) -> Mapping[Key, One]:
         """Read these from SQL, and remember them; raises `StoreAway`, at once while SQL hangs."""
@@ -113,8 +113,8 @@ class SharedCopies(Generic[Key, One]):
             found = self._in_sql(keys)
         for key, reason in found.bad.items():
             log.error("shared_cannot_be_read", kind=self._copies.kind, key=key, reason=reason)
-        for key, one in found.items():
-            self._remember(key, self._opened(one), None)
+        for key, copy in found.items():
+            self._remember(key, self._opened(copy), None)
         return found
 
     def _read(self, keys: list[Key]) -> dict[Key, One]:
@@ -122,23 +122,23 @@ class SharedCopies(Generic[Key, One]):
             mark, found = self._copies.get(keys)
         except StoreAway:
             return self._remembered(keys)
-        return {key: self._remember(key, one, mark) for key, one in found.items()}
+        return {key: self._remember(key, copy, mark) for key, copy in found.items()}
 
-    def _remember(self, key: Key, one: One, mark: str | None) -> One:
+    def _remember(self, key: Key, copy: One, mark: str | None) -> One:
         """Remember the newer of what is known, and return it."""
         with self._lock:
             held = self._by_key.get(key)
-            if held is not None and held.one.version > one.version:
-                one = held.one
+            if held is not None and held.copy.version > copy.version:
+                copy = held.copy
             if mark is None and held is not None:
                 mark = held.mark
-            self._bytes += self._size_of(one) - (0 if held is None else self._size_of(held.one))
+            self._bytes += self._size_of(copy) - (0 if held is None else self._size_of(held.copy))
             if self._bytes > MOST_BYTES:
                 self._by_key.clear()
-                self._bytes = self._size_of(one)
-            self._by_key[key] = _Remembered(one, mark)
-            return one
+                self._bytes = self._size_of(copy)
+            self._by_key[key] = _Remembered(copy, mark)
+            return copy
 
     def _remembered(self, keys: Collection[Key]) -> dict[Key, One]:
         found = ((key, self._by_key.get(key)) for key in keys)
-        return {key: held.one for key, held in found if held is not None}
+        return {key: held.copy for key, held in found if held is not None}

@@ -274,14 +274,14 @@ class FiringParts(FeatureParts):
 
     def _call_of(self, one: Definition, target: NamedTarget | None) -> Notify:
         """Return the call that a firing makes; raises `UnopenedSecrets`."""
-        call = self.seals.call_of(one)
+        call = self.seals.call_of(definition)
         if target is not None:
             call = target.called_by(call)
         if is_message_url(call.url):
-            call = reachable_call(call, one.app, self.consumers_seen.is_connected)
-        fault = self.tls.fault_of(one.app)
+            call = reachable_call(call, definition.app, self.consumers_seen.is_connected)
+        fault = self.tls.fault_of(definition.app)
         if fault and read_url(call.url)[0].is_tls:
-            raise UnusableTls(one.timer_id, fault)
+            raise UnusableTls(definition.timer_id, fault)
         return call
 
     def _start_threads(self, executor: Executor) -> None:

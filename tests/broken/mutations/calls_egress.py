@@ -156,8 +156,8 @@ PROMISES = (
         by=(
             Mutation(
                 "FiringParts._call_of",
-                "call = self.seals.call_of(one)",
-                "call = own = self.seals.call_of(one)",
+                "call = self.seals.call_of(definition)",
+                "call = own = self.seals.call_of(definition)",
             ),
             Mutation(
                 "FiringParts._call_of",

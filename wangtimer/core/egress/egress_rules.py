@@ -115,12 +115,12 @@ class EgressRules:
 
     def _not_allowed(self, peer: Peer, address: Address) -> str:
         port, name = peer.port, _bare(peer.name)
-        items = [one for one in self.allowed if one.first_port <= port <= one.last_port]
-        if name and any(one.name and _is_named(name, one.name) for one in items):
+        items = [item for item in self.allowed if item.first_port <= port <= item.last_port]
+        if name and any(item.name and _is_named(name, item.name) for item in items):
             return ""
         for judged in judged_as(address):
             row = special_network_of(judged)
-            if not any(_has(one, judged, is_public=row is None) for one in items):
+            if not any(_has(item, judged, is_public=row is None) for item in items):
                 return f"{judged} is {row.name if row else 'public'}, and not allowed at port {port}"
         return ""
 
@@ -132,9 +132,9 @@ def read_egress(text: str) -> tuple[Allowed, ...]:
     if not items:
         raise ValueError(f"nothing is allowed; write {PUBLIC}, or networks and names, separated by commas")
     # Read as a host's name, it would refuse every call.
-    for one in items:
-        if get_close_matches(one.name, [PUBLIC], 1, _SLIP):
-            raise ValueError(f"{one.name!r} is a host's name; did you mean {PUBLIC}?")
+    for item in items:
+        if get_close_matches(item.name, [PUBLIC], 1, _SLIP):
+            raise ValueError(f"{item.name!r} is a host's name; did you mean {PUBLIC}?")
     return items
 
 
@@ -244,7 +244,7 @@ def _is_named(name: str, pattern: str) -> bool:
     return name.endswith(pattern[1:]) if pattern.startswith("*") else name == pattern
 
 
-def _has(one: Allowed, address: Address, *, is_public: bool) -> bool:
-    if one.network is not None:
-        return isinstance(one.network, IPv4Network) is (address.version == 4) and address in one.network
-    return is_public and not one.name
+def _has(item: Allowed, address: Address, *, is_public: bool) -> bool:
+    if item.network is not None:
+        return isinstance(item.network, IPv4Network) is (address.version == 4) and address in item.network
+    return is_public and not item.name

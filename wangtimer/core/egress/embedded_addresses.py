@@ -24,7 +24,7 @@ _LAST_32 = 0xFFFFFFFF
 
 def is_only_v4(network: Network) -> bool:
     """Tell whether the network's addresses are judged as the IPv4 addresses inside them."""
-    return isinstance(network, IPv6Network) and any(network.subnet_of(one) for one in (_MAPPED, _NAT64))
+    return isinstance(network, IPv6Network) and any(network.subnet_of(outer) for outer in (_MAPPED, _NAT64))
 
 
 @lru_cache(maxsize=4_096)  # up to 10 µs, and most calls go to few addresses

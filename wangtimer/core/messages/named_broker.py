@@ -149,8 +149,8 @@ def read_brokers(text: str) -> dict[str, NamedBroker]:
         raise ValueError(f"it is no TOML: {error}") from None
     _refuse_unknown("the file", said, ("broker",))
     found: dict[str, NamedBroker] = {}
-    for number, one in enumerate(_tables(said.get("broker", []), "[[broker]]"), 1):
-        broker = _broker(one, f"broker {number}")
+    for number, table in enumerate(_tables(said.get("broker", []), "[[broker]]"), 1):
+        broker = _broker(table, f"broker {number}")
         if broker.name in found:
             raise ValueError(f"two brokers are named {broker.name!r}")
         found[broker.name] = broker
@@ -169,7 +169,7 @@ def _broker(said: Mapping[str, Any], where: str) -> NamedBroker:
     if not isinstance(url, str) or not _is_url(url):
         raise ValueError(f"broker {name!r}: url must be as in amqps://user:password@host:5671/vhost")
     rights = tuple(
-        _right(one, f"broker {name!r}") for one in _tables(said.get("allow", []), "[[broker.allow]]")
+        _right(table, f"broker {name!r}") for table in _tables(said.get("allow", []), "[[broker.allow]]")
     )
     return NamedBroker(name, url, rights)
 
@@ -192,13 +192,13 @@ def _right(said: Mapping[str, Any], where: str) -> BrokerRight:
 
 
 def _texts(said: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(said, list) or not all(isinstance(one, str) for one in said):
+    if not isinstance(said, list) or not all(isinstance(text, str) for text in said):
         raise ValueError(f'{where} must be a list of patterns, as in ["shop.*"]')
     return tuple(said)
 
 
 def _tables(said: Any, where: str) -> Sequence[Mapping[str, Any]]:
-    if not isinstance(said, list) or not all(isinstance(one, dict) for one in said):
+    if not isinstance(said, list) or not all(isinstance(table, dict) for table in said):
         raise ValueError(f"{where} must be written with double brackets")
     return said
 

@@ -35,14 +35,14 @@ class AppSigning:
         """Return the keys that sign at `now` (ms UTC), the present one first. LookupError: signing is on without."""
         if not self.is_on:
             return ()
-        keys = tuple(one.key for one in reversed(self.secrets) if one.signs_at(now))
+        keys = tuple(secret.key for secret in reversed(self.secrets) if secret.signs_at(now))
         if not keys:
             raise LookupError("no secret of its app signs")
         return keys
 
     def signing_at(self, now: float) -> tuple[SigningSecret, ...]:
         """Return the secrets that have not ended by `now`, ms UTC, oldest first."""
-        return tuple(one for one in self.secrets if one.signs_at(now))
+        return tuple(secret for secret in self.secrets if secret.signs_at(now))
 
     def rotated(self, key: bytes, overlap_ms: int, now: int) -> "AppSigning":
         """Return it with a new secret; the present one signs beside it for `overlap_ms`.
@@ -50,22 +50,22 @@ class AppSigning:
         A secret that nobody has seen ends at once: no receiver knows it. A repeat with the same key changes nothing.
         Raises `Conflict` where two that receivers know sign already, and an overlap is wanted.
         """
-        if any(one.key == key and one.was_shown for one in self.secrets):
+        if any(secret.key == key and secret.was_shown for secret in self.secrets):
             return self
-        known = [one for one in self.signing_at(now) if one.was_shown] if overlap_ms else []
+        known = [secret for secret in self.signing_at(now) if secret.was_shown] if overlap_ms else []
         if len(known) >= MOST_AT_ONCE:
             raise Conflict(
                 "overlap",
                 f"secrets {known[0].id} and {known[1].id} both sign now",
                 f"end secret {known[0].id} first, or give an overlap of 0s, which ends both",
             )
-        ending = [replace(one, ends_at=now + overlap_ms) for one in known]
+        ending = [replace(secret, ends_at=now + overlap_ms) for secret in known]
         newest = SigningSecret(self._last_id + 1, key, now, was_shown=True)
         return self._changed(now, self.is_on, (*ending, newest))
 
     def without(self, secret_id: int, now: int) -> "AppSigning":
         """Return it with this secret ended; raises `UnknownSecret`, and `Conflict` for the present one."""
-        if secret_id not in {one.id for one in self.signing_at(now)}:
+        if secret_id not in {secret.id for secret in self.signing_at(now)}:
             raise UnknownSecret(self.app, secret_id)
         if secret_id == self._last_id:
             raise Conflict(
@@ -74,7 +74,8 @@ class AppSigning:
                 "rotate with an overlap of 0s, which ends it for a new one; or switch signing off",
                 about=Subject.SECRET,
             )
-        return self._changed(now, self.is_on, tuple(one for one in self.secrets if one.id != secret_id))
+        left = tuple(secret for secret in self.secrets if secret.id != secret_id)
+        return self._changed(now, self.is_on, left)
 
     def switched(self, is_on: bool, now: int) -> "AppSigning":
         """Return it with signing on or off; nothing changes where it is so already."""
