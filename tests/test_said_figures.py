@@ -13,8 +13,8 @@ from wangtimer.api.v1.timers.batch_change import MOST_CHANGED
 from wangtimer.api.v1.timers.batch_create import MOST_BATCH_BYTES, MOST_TIMERS
 from wangtimer.base.settings import Settings
 from wangtimer.callback.request import METHODS
+from wangtimer.core.timers.change_delay import COUNTS_WITHIN_MS
 from wangtimer.core.timers.fields import MOST_RETENTION_DAYS
-from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.store.sql.calendars import MOST_CALENDARS
 
 ROOT = Path(__file__).parents[1]

@@ -6,7 +6,7 @@ from wangtimer.core.errors import StoreAway, UnknownTimer
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.time.durations import read_duration, show_duration
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.core.timers.told import COUNTS_WITHIN_MS
+from wangtimer.core.timers.change_delay import COUNTS_WITHIN_MS
 
 MINUTE, HOUR = 60_000, 3_600_000
 

@@ -18,7 +18,7 @@ from wangtimer.api.http.notify_rules import MOST_HEADER_BYTES, MOST_HEADERS, MOS
 from wangtimer.api.http.reading import MOST_BODY_BYTES
 from wangtimer.base.settings import Settings
 from wangtimer.callback.answer_reader import _MOST_TOLD_BYTES, AnswerReader, NoHttp
-from wangtimer.callback.told import retry_after_ms, shown_place
+from wangtimer.callback.reply_headers import retry_after_ms, shown_place
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.reply_control import read_control
 from wangtimer.core.messages.consumer_group import event_parts

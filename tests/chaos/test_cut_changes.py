@@ -14,7 +14,7 @@ from sqlalchemy.pool import NullPool
 from tests.chaos.cut_changes import Cut, CutChanges, too_late
 from tests.chaos.load import Window
 from tests.chaos.trial import STORE, ChaosDeployment, Trial
-from wangtimer.core.timers.told import COUNTS_WITHIN_MS
+from wangtimer.core.timers.change_delay import COUNTS_WITHIN_MS
 from wangtimer.store.sql.tables import timers
 
 CUTS = 100

@@ -10,8 +10,8 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.change_delay import COUNTS_WITHIN_MS
 from wangtimer.core.timers.timer import Timer
-from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 
 SOON_MS = 1_500
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.stages.world import APP, World
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.timers.change_delay import CLOCKS_APART_MS, COUNTS_WITHIN_MS, counts_within_ms
 from wangtimer.core.timers.timer import Timer
-from wangtimer.core.timers.told import CLOCKS_APART_MS, COUNTS_WITHIN_MS, counts_within_ms
 from wangtimer.executor.asker import REST_S
 
 # In each of four ways, so a hundred in all.

@@ -3,7 +3,7 @@
 from enum import Enum
 from typing import NamedTuple
 
-from wangtimer.callback.told import shown_place
+from wangtimer.callback.reply_headers import shown_place
 
 # How the error of a call begins whose time was over.
 TIME_OVER = "timed out after"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import CANCELLED, DELETED, DISABLED, SUPERSEDED, Firing, FiringKind
 from wangtimer.core.timers.bad_timers import Readable, reason_of
+from wangtimer.core.timers.change_delay import is_believed
 from wangtimer.core.timers.timer import Definition, TimerStatus
-from wangtimer.core.timers.told import is_believed
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.case import Case
 from wangtimer.executor.verdicts import Send, Skip

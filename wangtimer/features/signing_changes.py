@@ -8,7 +8,7 @@ from wangtimer.core.errors import Conflict
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.told import counts_within_ms
+from wangtimer.core.timers.change_delay import counts_within_ms
 from wangtimer.store.redis.marked_copies import SigningCopies
 from wangtimer.store.sealed_texts import UnopenedSigning
 from wangtimer.store.sql.signing_store import SigningStore

@@ -8,8 +8,8 @@ import structlog
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.change_delay import counts_within_ms
 from wangtimer.core.timers.named_target import NamedTarget
-from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.store.redis.marked_copies import TargetCopies
 from wangtimer.store.sql.target_store import TargetStore
 

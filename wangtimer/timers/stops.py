@@ -10,8 +10,8 @@ import structlog
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState, stopped_moment
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.change_delay import COUNTS_WITHIN_MS
 from wangtimer.core.timers.timer import Timer
-from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringRecord

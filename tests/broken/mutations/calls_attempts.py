@@ -61,7 +61,7 @@ PROMISES = (
         by=Mutation(
             "AnswerReader.feed", "self.told = _told(self.status, _final_head(came))", 'self.told = ""'
         ),
-        red="tests/callback/test_told.py::test_retry_after_is_told_of_answers_that_say_when",
+        red="tests/callback/test_reply_headers.py::test_retry_after_is_told_of_answers_that_say_when",
     ),
     Promise(
         "a-timers-own-retries-count",

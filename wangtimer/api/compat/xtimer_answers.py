@@ -29,9 +29,9 @@ from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.schedules.schedule import Schedule, as_bounded, rule_of
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.change_delay import COUNTS_WITHIN_MS
 from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timer import Notify, Timer, TimerStatus
-from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import WarningCode
 from wangtimer.core.words.words import Language
 

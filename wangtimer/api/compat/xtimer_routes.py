@@ -44,8 +44,8 @@ from wangtimer.api.timer_terms.timer_page import TimerPage
 from wangtimer.api.timer_terms.timer_reading import edited_timer, new_timer
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.timers.change_delay import counts_within_ms
 from wangtimer.core.timers.timer import Timer
-from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, ToKeep

@@ -17,18 +17,18 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.window.scheduler import LOOK_AHEAD_MS
 from wangtimer.wiring import Wiring
 
-Told = TypeVar("Told")
+Value = TypeVar("Value")
 
 
-class Probe(Generic[Told]):
+class Probe(Generic[Value]):
     """Asks one part, one question at a time: a frozen part holds one thread in all, not one per request."""
 
-    def __init__(self, question: Callable[[], Told]) -> None:
+    def __init__(self, question: Callable[[], Value]) -> None:
         self._question = question
         self._lock = threading.Lock()
-        self._asking: Future[Told] | None = None
+        self._asking: Future[Value] | None = None
 
-    def ask(self) -> "Future[Told]":
+    def ask(self) -> "Future[Value]":
         """Return the future answer to the question under way, or else to a new one."""
         with self._lock:
             if self._asking is None or self._asking.done():
@@ -36,7 +36,7 @@ class Probe(Generic[Told]):
                 threading.Thread(target=self._run, args=(self._asking,), name="probe", daemon=True).start()
             return self._asking
 
-    def _run(self, answer: "Future[Told]") -> None:
+    def _run(self, answer: "Future[Value]") -> None:
         try:
             told = self._question()
         except Exception as error:

@@ -13,11 +13,11 @@ from wangtimer.api.v1.apps.pause_routes import PauseResource
 from wangtimer.api.v1.broker_routes import BrokerResource
 from wangtimer.api.v1.calendar_routes import CalendarResource
 from wangtimer.api.v1.certificate_routes import CertificateResource
+from wangtimer.api.v1.dead_letter_routes import DeadLetterResource
 from wangtimer.api.v1.failing_host_routes import FailingHostResource
 from wangtimer.api.v1.firings.ack_routes import AckResource
 from wangtimer.api.v1.firings.demand_routes import DemandResource
 from wangtimer.api.v1.firings.firing_routes import ExportResource, FiringResource
-from wangtimer.api.v1.letter_routes import DeadLetterResource
 from wangtimer.api.v1.load_routes import LoadResource
 from wangtimer.api.v1.resource import Resource, add_resource
 from wangtimer.api.v1.signing_routes import SigningResource

@@ -6,7 +6,7 @@ from random import Random
 
 from wangtimer.callback import Reply
 from wangtimer.callback.reply import TIME_OVER
-from wangtimer.callback.told import retry_after_ms
+from wangtimer.callback.reply_headers import retry_after_ms
 from wangtimer.core.flow.dead_letter import (
     BROKEN_OFF,
     NOT_CONNECTED,

@@ -21,7 +21,7 @@ from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.value_types import Span, Text
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
-from wangtimer.core.timers.told import counts_within_ms
+from wangtimer.core.timers.change_delay import counts_within_ms
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, FiringToKeep

@@ -17,6 +17,7 @@ from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.call_options import CallForm
+from wangtimer.core.timers.change_delay import COUNTS_WITHIN_MS
 from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.secret_parts import MASK, masked_url
 from wangtimer.core.timers.timer import Definition, Timer

@@ -20,8 +20,8 @@ from wangtimer.api.v1.timers.timer_list_routes import TimerConditions
 from wangtimer.api.v1.value_types import Span
 from wangtimer.core.errors import UnknownTimer, Unreadable, WangTimerError
 from wangtimer.core.timers.bad_timers import Readable
+from wangtimer.core.timers.change_delay import counts_within_ms
 from wangtimer.core.timers.timer import Timer
-from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.core.work_budget import is_over
 from wangtimer.store.sql.timer_lists import TimerFilter
 from wangtimer.timers.batches import Batches, Results

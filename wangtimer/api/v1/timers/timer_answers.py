@@ -28,10 +28,10 @@ from wangtimer.core.schedules.schedule import as_bounded, rule_of
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.call_options import CallForm, Timeouts
+from wangtimer.core.timers.change_delay import COUNTS_WITHIN_MS
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timer import Notify, Timer
-from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import Warning, WarningCode
 from wangtimer.core.words.words import Language
 

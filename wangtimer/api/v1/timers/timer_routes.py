@@ -41,8 +41,8 @@ from wangtimer.api.v1.timers.timer_models import (
     refuse_task_elsewhere,
 )
 from wangtimer.core.kinds.clock_changes import warnings_of_moment
+from wangtimer.core.timers.change_delay import counts_within_ms
 from wangtimer.core.timers.timer import Timer
-from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.core.words.warning import Warning
 from wangtimer.store.sql.kept_answers import Asked, ToKeep
 from wangtimer.timers.registrar import Registrar, refuse_past

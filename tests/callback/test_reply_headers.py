@@ -9,7 +9,7 @@ import pytest
 from tests.callback.target import answer_with
 from tests.callback.test_sent_by_an_executor import calling, recorded
 from wangtimer.callback.answer_reader import AnswerReader
-from wangtimer.callback.told import retry_after_ms, shown_place
+from wangtimer.callback.reply_headers import retry_after_ms, shown_place
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.retry import RetryPolicy
 
