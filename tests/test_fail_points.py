@@ -13,12 +13,12 @@ from sqlalchemy import text
 import wangtimer
 from wangtimer.core import fail_points
 from wangtimer.core.errors import BadSetting, StoreAway
-from wangtimer.core.fail_points import FailPoint, Harm, Side, Step
+from wangtimer.core.fail_points import ArmedFailPoint, FailPoint, Harm, Side
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.sql.database import Database
 
 PACKAGE = Path(wangtimer.__file__).parent
-SQL = {step for step in Step if step.name.startswith("SQL_")}
+SQL = {step for step in FailPoint if step.name.startswith("SQL_")}
 # Transactions of operators, by their files: no firing and no alert depends on them. Those of batches stop what a
 # disabled app has. Those of counts mend totals of apps. A discarded dead letter was nobody's firing any more. What is
 # not disabled or enabled now is so within a minute. Whether new days fit is only asked.
@@ -38,7 +38,7 @@ OPERATORS = (
     + ["timer_batches.py"] * 2
     + ["ways_out.py"] * 3
 )
-PUBLISH = {step for step in Step if step.name.startswith("PUBLISH_")}
+PUBLISH = {step for step in FailPoint if step.name.startswith("PUBLISH_")}
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def test_every_script_is_a_step() -> None:
     scripts -= {"consumers_put", "consumers_take", "consumers_return"}
     # A death beside it costs an app a moment that nobody uses.
     scripts -= {"control_pace"}
-    assert scripts == {str(step) for step in set(Step) - SQL - PUBLISH - {Step.SEND}}
+    assert scripts == {str(step) for step in set(FailPoint) - SQL - PUBLISH - {FailPoint.SEND}}
 
 
 def test_every_task_is_a_step() -> None:
@@ -79,7 +79,7 @@ def test_every_transaction_of_the_stores_is_a_step_of_its_own() -> None:
 def test_the_send_has_its_points() -> None:
     attempt = PACKAGE / "executor/attempt.py"
     for side in Side:
-        assert [ast.unparse(call.args[0]) for call in _calls(attempt, side)] == ["Step.SEND"]
+        assert [ast.unparse(call.args[0]) for call in _calls(attempt, side)] == ["FailPoint.SEND"]
 
 
 def _calls(path: Path, method: str) -> Iterator[ast.Call]:
@@ -90,16 +90,16 @@ def _calls(path: Path, method: str) -> Iterator[ast.Call]:
 
 def test_only_the_nth_time_is_harmed() -> None:
     fail_points.arm("claim.before:raise:2")
-    fail_points.before(Step.CLAIM)
-    fail_points.after(Step.CLAIM)
+    fail_points.before(FailPoint.CLAIM)
+    fail_points.after(FailPoint.CLAIM)
     with pytest.raises(StoreAway, match=r"claim\.before"):
-        fail_points.before(Step.CLAIM)
-    fail_points.before(Step.CLAIM)
+        fail_points.before(FailPoint.CLAIM)
+    fail_points.before(FailPoint.CLAIM)
 
 
 def test_a_task_name_with_a_dot_is_read() -> None:
-    point = FailPoint.parse("wangtimer.callback.after:kill:1")
-    assert (point.step, point.side, point.harm) == (Step.PUBLISH_CALLBACK, Side.AFTER, Harm.KILL)
+    point = ArmedFailPoint.parse("wangtimer.callback.after:kill:1")
+    assert (point.step, point.side, point.harm) == (FailPoint.PUBLISH_CALLBACK, Side.AFTER, Harm.KILL)
 
 
 @pytest.mark.parametrize("wrong", ["claim", "claim.after:kill", "claim.beside:kill:1", "nap.after:kill:1"])
@@ -139,5 +139,5 @@ def test_a_transaction_that_errs_before_it_has_no_effect_and_after_it_has(sqlite
     for side, tables in ((Side.BEFORE, 0), (Side.AFTER, 1)):
         fail_points.arm(f"sql_create.{side}:raise:1")
         with pytest.raises(StoreAway):
-            database.write(lambda sql: sql.execute(text("CREATE TABLE made (id INT)")), Step.SQL_CREATE)
+            database.write(lambda sql: sql.execute(text("CREATE TABLE made (id INT)")), FailPoint.SQL_CREATE)
         assert database.read(lambda sql: sql.execute(query).scalar_one()) == tables

@@ -2,19 +2,19 @@
 
 from tests.chaos.creates import SOON_MS, Creates, all_done
 from tests.chaos.trial import Strike, Trial
-from wangtimer.core.fail_points import FailPoint, Harm, Side, Step
+from wangtimer.core.fail_points import ArmedFailPoint, FailPoint, Harm, Side
 from wangtimer.core.flow.firing import Member
 
 # Each API process dies when it comes here for the third time, and so does the one that follows it.
 _THIRD = 3
 UNTOLD = tuple(
-    str(FailPoint(step, side, Harm.KILL, _THIRD))
+    str(ArmedFailPoint(step, side, Harm.KILL, _THIRD))
     for step, side in (
-        (Step.SQL_ENABLE, Side.AFTER),
-        (Step.ADD, Side.BEFORE),
-        (Step.AGENDA_ADD, Side.BEFORE),
-        (Step.ARM_NOW, Side.BEFORE),
-        (Step.PUBLISH_CALLBACK, Side.BEFORE),
+        (FailPoint.SQL_ENABLE, Side.AFTER),
+        (FailPoint.ADD, Side.BEFORE),
+        (FailPoint.AGENDA_ADD, Side.BEFORE),
+        (FailPoint.ARM_NOW, Side.BEFORE),
+        (FailPoint.PUBLISH_CALLBACK, Side.BEFORE),
     )
 )
 CREATES_A_POINT = 60

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from tests.chaos import fail_point_faults as faults
 from tests.chaos.fail_point_faults import Conclusion, Place, Preparation, Provocation
 from tests.chaos.load import Shape
-from wangtimer.core.fail_points import FailPoint, Harm, Side, Step
+from wangtimer.core.fail_points import ArmedFailPoint, FailPoint, Harm, Side
 
 # Firings a second to targets that misbehave: a sixth of them hang, and use up the places of their host in seconds.
 FILLING_LANES = 60
@@ -28,7 +28,7 @@ class Reached:
     """
 
     name: str
-    steps: Mapping[str, tuple[Step, ...]]
+    steps: Mapping[str, tuple[FailPoint, ...]]
     provoke: Provocation = faults.load_alone
     prepare: Preparation = faults.nothing_first
     conclude: Conclusion = faults.nothing_else
@@ -56,7 +56,7 @@ class Reached:
 
 WAITING_IN_LANES = Reached(
     "waiting in lanes",
-    {"callback": (Step.SQL_NOTE_LANE, Step.LANE_ADD)},
+    {"callback": (FailPoint.SQL_NOTE_LANE, FailPoint.LANE_ADD)},
     faults.time_to_recover,
     nth=1,
     each_s=30,
@@ -70,7 +70,15 @@ WAITING_IN_LANES = Reached(
 REACHED = (
     Reached(
         "callback",
-        {"callback": (Step.CLAIM, Step.RENEW, Step.RELEASE, Step.SQL_SETTLE, Step.SEND)},
+        {
+            "callback": (
+                FailPoint.CLAIM,
+                FailPoint.RENEW,
+                FailPoint.RELEASE,
+                FailPoint.SQL_SETTLE,
+                FailPoint.SEND,
+            )
+        },
         # Without it one firing may be met by two deaths in a row; then it is tried apart, behind others that hang.
         faults.time_to_recover,
         each_s=25,
@@ -81,17 +89,17 @@ REACHED = (
         # Some targets hang, so that executors have leases to renew.
         badly_met=6,
     ),
-    Reached("reading definitions", {"callback": (Step.DEFINE_READ,)}, faults.time_to_recover, each_s=25),
+    Reached("reading definitions", {"callback": (FailPoint.DEFINE_READ,)}, faults.time_to_recover, each_s=25),
     Reached(
         "trigger",
         {
             "trigger": (
-                Step.TURN,
-                Step.PUBLISH_CALLBACK,
-                Step.AGENDA_RAISE,
-                Step.LOOK,
-                Step.AGENDA_CLOSE,
-                Step.UNLOCK,
+                FailPoint.TURN,
+                FailPoint.PUBLISH_CALLBACK,
+                FailPoint.AGENDA_RAISE,
+                FailPoint.LOOK,
+                FailPoint.AGENDA_CLOSE,
+                FailPoint.UNLOCK,
             )
         },
         # Slices close after each pulse; then the trigger that was started last gets its share of them.
@@ -101,7 +109,7 @@ REACHED = (
     # One, so that every slice that opens is its.
     Reached(
         "scheduler",
-        {"scheduler": (Step.PUBLISH_TRIGGER,)},
+        {"scheduler": (FailPoint.PUBLISH_TRIGGER,)},
         each_s=22,
         copies=TWO_OF_ALL | {"scheduler": 1},
         shape=Shape.PULSES,
@@ -109,14 +117,14 @@ REACHED = (
     # One, so that what it plans is the armed one's.
     Reached(
         "migrate",
-        {"migrate": (Step.SQL_PLAN, Step.DEFINE, Step.ADD, Step.AGENDA_ADD)},
+        {"migrate": (FailPoint.SQL_PLAN, FailPoint.DEFINE, FailPoint.ADD, FailPoint.AGENDA_ADD)},
         faults.soon_due,
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
     Reached(
         "planning many",
-        {"migrate": (Step.FEED_NARROW,)},
+        {"migrate": (FailPoint.FEED_NARROW,)},
         faults.many_to_plan,
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
@@ -125,11 +133,11 @@ REACHED = (
         "beat",
         {
             "beat": (
-                Step.PUBLISH_SCHEDULE,
-                Step.PUBLISH_MIGRATE,
-                Step.PUBLISH_SWEEP,
-                Step.PUBLISH_JUDGE_ALERTS,
-                Step.PUBLISH_FEED,
+                FailPoint.PUBLISH_SCHEDULE,
+                FailPoint.PUBLISH_MIGRATE,
+                FailPoint.PUBLISH_SWEEP,
+                FailPoint.PUBLISH_JUDGE_ALERTS,
+                FailPoint.PUBLISH_FEED,
             )
         },
     ),
@@ -137,60 +145,60 @@ REACHED = (
         "web",
         {
             "web": (
-                Step.SQL_CREATE,
-                Step.SQL_CREATE_MANY,
-                Step.SQL_ENABLE,
-                Step.SQL_ENABLE_MANY,
-                Step.SQL_EDIT,
-                Step.SQL_PUT_CALENDAR,
-                Step.SQL_REMOVE_CALENDAR,
-                Step.SQL_CHANGE_TARGET,
-                Step.SQL_REMOVE_TARGET,
-                Step.SQL_SIGNING,
-                Step.SIGNING_PUT,
-                Step.SQL_DISABLE,
-                Step.SQL_DELETE,
-                Step.SQL_DISABLE_MANY,
-                Step.SQL_DELETE_MANY,
-                Step.SQL_CLAIM_KEY,
-                Step.SQL_END_CLAIM,
-                Step.SQL_FIRE_NOW,
-                Step.SQL_BACKFILL,
-                Step.SQL_CANCEL,
-                Step.SQL_REPLAY,
-                Step.DEFINE,
-                Step.ADD,
-                Step.AGENDA_ADD,
-                Step.ARM_NOW,
-                Step.PUBLISH_CALLBACK,
-                Step.PUBLISH_FOLLOW,
+                FailPoint.SQL_CREATE,
+                FailPoint.SQL_CREATE_MANY,
+                FailPoint.SQL_ENABLE,
+                FailPoint.SQL_ENABLE_MANY,
+                FailPoint.SQL_EDIT,
+                FailPoint.SQL_PUT_CALENDAR,
+                FailPoint.SQL_REMOVE_CALENDAR,
+                FailPoint.SQL_CHANGE_TARGET,
+                FailPoint.SQL_REMOVE_TARGET,
+                FailPoint.SQL_SIGNING,
+                FailPoint.SIGNING_PUT,
+                FailPoint.SQL_DISABLE,
+                FailPoint.SQL_DELETE,
+                FailPoint.SQL_DISABLE_MANY,
+                FailPoint.SQL_DELETE_MANY,
+                FailPoint.SQL_CLAIM_KEY,
+                FailPoint.SQL_END_CLAIM,
+                FailPoint.SQL_FIRE_NOW,
+                FailPoint.SQL_BACKFILL,
+                FailPoint.SQL_CANCEL,
+                FailPoint.SQL_REPLAY,
+                FailPoint.DEFINE,
+                FailPoint.ADD,
+                FailPoint.AGENDA_ADD,
+                FailPoint.ARM_NOW,
+                FailPoint.PUBLISH_CALLBACK,
+                FailPoint.PUBLISH_FOLLOW,
             )
         },
         faults.changes,
     ),
     Reached(
         "following a calendar",
-        {"migrate": (Step.SQL_FOLLOW_CALENDAR,)},
+        {"migrate": (FailPoint.SQL_FOLLOW_CALENDAR,)},
         faults.changes,
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
     Reached(
         "what is said of long work",
-        {"web": (Step.SQL_ACKNOWLEDGE, Step.SQL_PROLONG, Step.SQL_END_ACCEPTED)},
+        {"web": (FailPoint.SQL_ACKNOWLEDGE, FailPoint.SQL_PROLONG, FailPoint.SQL_END_ACCEPTED)},
         faults.said_of_work,
     ),
     # One, so that what its sweeps end is the armed one's.
     Reached(
         "ending long work",
-        {"migrate": (Step.SQL_END_ACCEPTED,)},
+        {"migrate": (FailPoint.SQL_END_ACCEPTED,)},
         faults.said_of_work,
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
     Reached(
         "firings that are not to overlap",
-        {"callback": (Step.SQL_JUDGE_OVERLAP, Step.SQL_END_OVERLAP)},
+        {"callback": (FailPoint.SQL_JUDGE_OVERLAP, FailPoint.SQL_END_OVERLAP)},
         # As with the row of callback: one firing may be met by two deaths in a row, and is then tried apart.
         faults.changes_between_recoveries,
         nth=1,
@@ -198,11 +206,13 @@ REACHED = (
         most_late_s=None,
         others_p99_ms=12_000,
     ),
-    Reached("permits", {"callback": (Step.PERMITS,)}, faults.changes, nth=1),
-    Reached("telling of what answers control", {"callback": (Step.PUBLISH_CONTROLS,)}, faults.changes, nth=1),
+    Reached("permits", {"callback": (FailPoint.PERMITS,)}, faults.changes, nth=1),
+    Reached(
+        "telling of what answers control", {"callback": (FailPoint.PUBLISH_CONTROLS,)}, faults.changes, nth=1
+    ),
     Reached(
         "doing what answers control",
-        {"migrate": (Step.SQL_FORGET_CONTROLS,)},
+        {"migrate": (FailPoint.SQL_FORGET_CONTROLS,)},
         faults.changes,
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
@@ -210,7 +220,7 @@ REACHED = (
     # One, so that what is judged is the armed one's.
     Reached(
         "judging alerts",
-        {"migrate": (Step.SQL_JUDGE_ALERTS, Step.SQL_END_TROUBLES)},
+        {"migrate": (FailPoint.SQL_JUDGE_ALERTS, FailPoint.SQL_END_TROUBLES)},
         faults.trouble_to_tell,
         conclude=faults.all_told,
         ends_s=faults.TOLD_WITHIN_S,
@@ -222,7 +232,7 @@ REACHED = (
     # tried apart, one after another: so few come due that this takes seconds.
     Reached(
         "telling alerts",
-        {"callback": (Step.SQL_TAKE_ALERTS, Step.SQL_END_ALERT, Step.SQL_PUT_OFF_ALERT)},
+        {"callback": (FailPoint.SQL_TAKE_ALERTS, FailPoint.SQL_END_ALERT, FailPoint.SQL_PUT_OFF_ALERT)},
         faults.trouble_to_tell,
         conclude=faults.all_told,
         ends_s=faults.TOLD_WITHIN_S,
@@ -236,7 +246,7 @@ REACHED = (
     # Only one process of the kind, so that the work that the second fault makes is the armed one's.
     Reached(
         "loading again",
-        {"migrate": (Step.FEED_NEXT, Step.FEED_KEEP, Step.FEED_DONE)},
+        {"migrate": (FailPoint.FEED_NEXT, FailPoint.FEED_KEEP, FailPoint.FEED_DONE)},
         faults.loss_of_the_store,
         nth=1,
         each_s=25,
@@ -244,7 +254,7 @@ REACHED = (
     ),
     Reached(
         "writing parked outcomes",
-        {"migrate": (Step.FORGET_PARKED,)},
+        {"migrate": (FailPoint.FORGET_PARKED,)},
         faults.sql_back,
         nth=1,
         each_s=30,
@@ -255,7 +265,7 @@ REACHED = (
     replace(
         WAITING_IN_LANES,
         name="leaving lanes",
-        steps={"callback": (Step.LANE_PULL, Step.LANE_FORGET)},
+        steps={"callback": (FailPoint.LANE_PULL, FailPoint.LANE_FORGET)},
         provoke=faults.hung_targets_answer,
         copies=TWO_OF_ALL | {"callback": 1},
     ),
@@ -263,16 +273,19 @@ REACHED = (
     replace(
         WAITING_IN_LANES,
         name="feeding lanes",
-        steps={"migrate": (Step.LANE_FEED, Step.LANE_FED), "callback": (Step.PUBLISH_FEED_LANES,)},
+        steps={
+            "migrate": (FailPoint.LANE_FEED, FailPoint.LANE_FED),
+            "callback": (FailPoint.PUBLISH_FEED_LANES,),
+        },
         provoke=faults.full_lanes_answer,
         each_s=60,
         copies=TWO_OF_ALL | {"migrate": 1},
         lanes_memory_mb=0,
     ),
-    Reached("putting back", {"callback": (Step.PUT_BACK,)}, faults.sql_away, nth=1, each_s=30),
+    Reached("putting back", {"callback": (FailPoint.PUT_BACK,)}, faults.sql_away, nth=1, each_s=30),
     Reached(
         "trying apart",
-        {"callback": (Step.TRY_APART,)},
+        {"callback": (FailPoint.TRY_APART,)},
         faults.time_to_recover,
         faults.first_death,
         nth=1,
@@ -290,12 +303,12 @@ REACHED = (
         "purging",
         {
             "migrate": (
-                Step.SQL_PURGE,
-                Step.SQL_PURGE_TIMERS,
-                Step.SQL_PURGE_ANSWERS,
-                Step.SQL_PURGE_AUDIT,
-                Step.SQL_PURGE_FINISHED,
-                Step.SQL_PURGE_DEAD_LETTERS,
+                FailPoint.SQL_PURGE,
+                FailPoint.SQL_PURGE_TIMERS,
+                FailPoint.SQL_PURGE_ANSWERS,
+                FailPoint.SQL_PURGE_AUDIT,
+                FailPoint.SQL_PURGE_FINISHED,
+                FailPoint.SQL_PURGE_DEAD_LETTERS,
             )
         },
         faults.purge_asked_for,
@@ -304,7 +317,7 @@ REACHED = (
     ),
     Reached(
         "reconciling",
-        {"migrate": (Step.TALLY,)},
+        {"migrate": (FailPoint.TALLY,)},
         faults.reconcile_asked_for,
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
@@ -312,10 +325,10 @@ REACHED = (
 )
 
 # Beat comes to these once a minute, so four of them do at once.
-_MINUTE_STEPS = (Step.PUBLISH_RECONCILE, Step.PUBLISH_PURGE)
+_MINUTE_STEPS = (FailPoint.PUBLISH_RECONCILE, FailPoint.PUBLISH_PURGE)
 
 
-def steps_of_rows() -> set[Step]:
+def steps_of_rows() -> set[FailPoint]:
     """Return every step that some row harms a process at."""
     return {step for one in REACHED for steps in one.steps.values() for step in steps} | set(_MINUTE_STEPS)
 
@@ -326,10 +339,10 @@ def minute_places() -> list[Place]:
     return [("beat" if i == 1 else f"beat{i}", point) for i, point in enumerate(points, start=1)]
 
 
-def _points(process: str, steps: Iterable[Step], nth: int) -> list[str]:
+def _points(process: str, steps: Iterable[FailPoint], nth: int) -> list[str]:
     """Return the fail points of these steps as `WANGTIMER_FAIL_POINT` takes them."""
     return [
-        str(FailPoint(step, side, harm, nth))
+        str(ArmedFailPoint(step, side, harm, nth))
         for step in steps
         for side in Side
         for harm in Harm
@@ -337,11 +350,11 @@ def _points(process: str, steps: Iterable[Step], nth: int) -> list[str]:
     ]
 
 
-def _may_err(process: str, step: Step) -> bool:
+def _may_err(process: str, step: FailPoint) -> bool:
     """Tell whether an error of the step is a thing that happens to the process.
 
     A callback's error is its answer, which targets that reset connections give; beside it nothing leaves the process.
     Beat publishes through Celery, which keeps what a receiver of its signals raises to itself; a tick that is not
     published is lost, as it is where beat dies before it.
     """
-    return step is not Step.SEND and process != "beat"
+    return step is not FailPoint.SEND and process != "beat"

@@ -21,7 +21,7 @@ from tests.servers.mariadb import MariaDBServer
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld, real_sql, until
 from wangtimer.core.errors import StoreAway, TookTooLong
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.stack.ports import HOST, free_port
 from wangtimer.store.sql.database import OLDEST_CONNECTION_S, READ_TIMEOUT_S, STATEMENT_S, Database
@@ -207,12 +207,12 @@ def test_once_a_database_has_moved_no_connection_stays_with_the_server_that_was_
 
         def open_both_pools() -> None:
             database.write(lambda sql: [set_cost(sql, 0), database.read(cost_of)])
-            database.write_alone(lambda sql: set_cost(sql, 0), Step.SQL_CREATE)
+            database.write_alone(lambda sql: set_cost(sql, 0), FailPoint.SQL_CREATE)
 
         open_both_pools()
         switched.switch()
         world.firings.settle([outcome])
-        database.write_alone(lambda sql: set_cost(sql, 7), Step.SQL_CREATE)
+        database.write_alone(lambda sql: set_cost(sql, 7), FailPoint.SQL_CREATE)
         assert {database.read(cost_of) for _ in range(10)} == {7}
 
 

@@ -10,7 +10,7 @@ from tests.store.definitions import NOTIFY, ONCE
 from tests.store.members import outcome_of
 from tests.store.plain_stores import plain_batches, plain_timers
 from tests.store.test_timers import EVERY_MINUTE, NOW, ONE_BUCKET
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan, firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS
@@ -110,17 +110,17 @@ def test_timers_made_enabled_are_committed_with_their_firings(
 ) -> None:
     counted = NewTimer("shop", "counted", EVERY_MINUTE, NOTIFY, ending=Ending(most=3))
     taken = created(batches, "taken")
-    steps: list[Step | None] = []
+    steps: list[FailPoint | None] = []
     write = database.write
 
-    def noted(work: Callable[[Connection], Any], step: Step | None = None) -> Any:
+    def noted(work: Callable[[Connection], Any], step: FailPoint | None = None) -> Any:
         steps.append(step)
         return write(work, step)
 
     monkeypatch.setattr(database, "write", noted)
     made = create_enabled(batches, [*many("b", "a", "taken", "b"), counted])
     b, a, *refused, last = made.timers
-    assert steps == [Step.SQL_CREATE_MANY]
+    assert steps == [FailPoint.SQL_CREATE_MANY]
     assert refused == [NameTaken(taken[0].id), NameTaken(timers.id_of("shop", "b") or 0)]
     for timer in (a, b, last):
         assert isinstance(timer, Timer)

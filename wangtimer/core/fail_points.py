@@ -12,7 +12,7 @@ from itertools import count
 from wangtimer.core.errors import BadSetting, StoreAway
 
 
-class Step(StrEnum):
+class FailPoint(StrEnum):
     """Every step that leaves a process."""
 
     # Scripts of the store, by the names of their files.
@@ -120,30 +120,30 @@ class Harm(StrEnum):
     RAISE = "raise"
 
 
-class StepFailed(StoreAway, OSError):
+class FailPointRaised(StoreAway, OSError):
     """A fail point raised: the step may or may not have been applied."""
 
-    def __init__(self, step: Step, side: Side) -> None:
+    def __init__(self, step: FailPoint, side: Side) -> None:
         super().__init__("fail point", f"{step}.{side}")
 
 
 @dataclass(slots=True)
-class FailPoint:
+class ArmedFailPoint:
     """Harms a process the `nth` time (from 1) it comes to this side of the step, and only then."""
 
-    step: Step
+    step: FailPoint
     side: Side
     harm: Harm
     nth: int
     _passed: "count[int]" = field(default_factory=lambda: count(1))
 
     @classmethod
-    def parse(cls, text: str) -> "FailPoint":
+    def parse(cls, text: str) -> "ArmedFailPoint":
         """Read `<step>.<side>:<kill|raise>:<nth>`; raises `BadSetting`."""
         try:
             place, harm, nth = text.split(":")
             step, _, side = place.rpartition(".")
-            return cls(Step(step), Side(side), Harm(harm), int(nth))
+            return cls(FailPoint(step), Side(side), Harm(harm), int(nth))
         except ValueError as error:
             raise BadSetting(
                 f"WANGTIMER_FAIL_POINT={text!r}: {error}; write for example claim.after:kill:3"
@@ -160,16 +160,16 @@ class FailPoint:
         os.write(2, f"\nfail point {self} reached\n".encode())
         if self.harm is Harm.KILL:
             os.kill(os.getpid(), signal.SIGKILL)
-        raise StepFailed(self.step, side)
+        raise FailPointRaised(self.step, side)
 
 
-_armed: FailPoint | None = None
+_armed: ArmedFailPoint | None = None
 
 
 def arm(text: str) -> None:
     """Set this process's fail point; an empty text sets none. Raises `BadSetting`."""
     global _armed  # noqa: PLW0603 -- one a process, as its environment says
-    _armed = FailPoint.parse(text) if text else None
+    _armed = ArmedFailPoint.parse(text) if text else None
 
 
 def is_armed() -> bool:
@@ -178,12 +178,12 @@ def is_armed() -> bool:
 
 
 def before(step: str) -> None:
-    """Call before a step, named as in `Step`; does nothing unless a test wants harm here."""
+    """Call before a step, named as in `FailPoint`; does nothing unless a test wants harm here."""
     if _armed is not None:
         _armed.reach(step, Side.BEFORE)
 
 
 def after(step: str) -> None:
-    """Call after a step, named as in `Step`; does nothing unless a test wants harm here."""
+    """Call after a step, named as in `FailPoint`; does nothing unless a test wants harm here."""
     if _armed is not None:
         _armed.reach(step, Side.AFTER)

@@ -6,7 +6,7 @@ from wangtimer.callback import Call, Reply, Request
 from wangtimer.callback.permits import Permit
 from wangtimer.core import fail_points
 from wangtimer.core.alerts.alert_place import AlertPlace
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.slicing import SharedLane
@@ -109,7 +109,7 @@ class Attempt:
 
         A signature that is old by now is made anew.
         """
-        fail_points.before(Step.SEND)
+        fail_points.before(FailPoint.SEND)
         sender, held, made = self._sender, self.held, self._made
         if not sender.may_send(held) or self.paused_in is not None:
             return False
@@ -135,5 +135,5 @@ class Attempt:
 
     def on_reply(self, _call: Call, reply: Reply) -> None:
         """Record its outcome."""
-        fail_points.after(Step.SEND)
+        fail_points.after(FailPoint.SEND)
         self._sender.take(self, reply)

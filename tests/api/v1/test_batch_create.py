@@ -12,7 +12,7 @@ from sqlalchemy import event
 from tests.api.v1.world import ONE, TIMERS, URL, Answered, V1World, lose_sql_after_one_transaction
 from wangtimer.core import fail_points
 from wangtimer.core.errors import StoreAway, Unplannable
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.timers.registrar import Registrar
 
 HOUR = 3_600_000
@@ -253,8 +253,8 @@ def all_timers(world: V1World) -> list[dict[str, Any]]:
 def test_a_batch_whose_process_died_after_its_first_commit_is_enabled_all_the_same(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def die(step: Step) -> None:
-        if step is Step.SQL_CREATE_MANY:
+    def die(step: FailPoint) -> None:
+        if step is FailPoint.SQL_CREATE_MANY:
             raise SystemExit
 
     new = [item(f"t{number}") for number in range(600)]

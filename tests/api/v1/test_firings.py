@@ -9,7 +9,7 @@ from sqlalchemy import event, update
 
 from tests.api.v1.world import TIMERS, URL, V1World
 from tests.store.members import outcome_of
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.sql.tables import timers
@@ -348,7 +348,7 @@ def test_a_change_shortly_before_may_not_have_counted_yet(
     firing_id, _ = sent_once(world, sent_after_ms, enabled=True, schedule={"every": "1s"})
     timer_id = int(firing_id.partition("-")[0])
     sql = update(timers).where(timers.c.id == timer_id).values(version=2)
-    world.wiring.database.write(lambda connection: connection.execute(sql), Step.SQL_EDIT)
+    world.wiring.database.write(lambda connection: connection.execute(sql), FailPoint.SQL_EDIT)
     found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
     assert found["requestState"] == state
 

@@ -79,8 +79,8 @@ PROMISES = (
         breaks="A purge of deleted timers waits as long as a change by the API.",
         by=Mutation(
             "TimerStore.purge",
-            "return self._database.write(work, Step.SQL_PURGE_TIMERS, waits_for_locks=False)",
-            "return self._database.write(work, Step.SQL_PURGE_TIMERS)",
+            "return self._database.write(work, FailPoint.SQL_PURGE_TIMERS, waits_for_locks=False)",
+            "return self._database.write(work, FailPoint.SQL_PURGE_TIMERS)",
         ),
         red="tests/store/test_locked_rows.py::test_what_runs_in_the_background_comes_back_later_where_somebody_holds_a_row",
     ),

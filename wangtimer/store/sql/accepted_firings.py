@@ -17,7 +17,7 @@ from sqlalchemy import (
     update,
 )
 
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Note, Outcome
 from wangtimer.store.sql.database import SqlStore
@@ -114,7 +114,7 @@ class AcceptedFirings(SqlStore):
             note_outcomes(sql, [Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at, notes=notes)])
             return AckState.COUNTS, has_begun
 
-        return self._database.write(work, Step.SQL_ACKNOWLEDGE)
+        return self._database.write(work, FailPoint.SQL_ACKNOWLEDGE)
 
     def prolong(self, member: Member, until: int) -> AckState:
         """Let an accepted firing have until then, ms UTC, at least; it keeps what it has if that is longer."""
@@ -127,7 +127,7 @@ class AcceptedFirings(SqlStore):
                 sql.execute(_updating(is_it, due_at=later))
             return state
 
-        return self._database.write(work, Step.SQL_PROLONG)
+        return self._database.write(work, FailPoint.SQL_PROLONG)
 
     def end(self, outcomes: Sequence[tuple[Outcome, Outcome]]) -> Ended:
         """Write what became of accepted firings, each as it was read and as it ends, in one transaction.
@@ -154,7 +154,7 @@ class AcceptedFirings(SqlStore):
             again = [outcome.retry_firing() for _, outcome in ended if outcome.is_retry]
             return Ended(len(ended), again)
 
-        return self._database.write(work, Step.SQL_END_ACCEPTED) if ordered else Ended(0, [])
+        return self._database.write(work, FailPoint.SQL_END_ACCEPTED) if ordered else Ended(0, [])
 
 
 def _updating(wanted: ColumnElement[bool], **values: Any) -> Update:

@@ -13,7 +13,7 @@ from wangtimer.core.alerts.alert_message import Alert, AlertMessage
 from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, AlertRule
 from wangtimer.core.alerts.judging import ToTell, by_rule
 from wangtimer.core.errors import UnknownAlertRule
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.statements import by_index
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_messages, alert_rules, alerts
@@ -168,7 +168,7 @@ class AlertMessages(SqlStore):
                 sql.execute(changing.values(attempt=row["attempt"] + 1, taken_until=until))
             return [_taken(row, until) for row in rows]
 
-        return self._database.write(work, Step.SQL_TAKE_ALERTS)
+        return self._database.write(work, FailPoint.SQL_TAKE_ALERTS)
 
     def end(self, taken: TakenMessage, now: int, error: str = "", *, is_taken: bool = False) -> bool:
         """Forget a message that was taken, or is given up for this error; the rule shows which.
@@ -193,7 +193,7 @@ class AlertMessages(SqlStore):
             sql.execute(update(alert_rules).where(_rule_of(taken)).values(shown))
             return True
 
-        return self._database.write(work, Step.SQL_END_ALERT)
+        return self._database.write(work, FailPoint.SQL_END_ALERT)
 
     def put_off(self, taken: TakenMessage, due_at: int, error: str, *, was_tried: bool) -> bool:
         """Let a message wait until `due_at` (ms UTC); one that was not tried has not used an attempt.
@@ -214,7 +214,7 @@ class AlertMessages(SqlStore):
                 sql.execute(update(alert_rules).where(_rule_of(taken)).values(shown))
             return True
 
-        return self._database.write(work, Step.SQL_PUT_OFF_ALERT)
+        return self._database.write(work, FailPoint.SQL_PUT_OFF_ALERT)
 
     def answer(self, taken: TakenMessage, answer: str) -> None:
         """Say what became of a test."""

@@ -24,7 +24,7 @@ from wangtimer.core.alerts.judging import (
 )
 from wangtimer.core.alerts.trouble import NO_TIMERS, Trouble, TroubleKey
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
 from wangtimer.core.retry import number_in_row
 from wangtimer.core.timers.timer import TimerStatus
@@ -146,7 +146,7 @@ class AlertTroubles:
             are_new = any(trouble.key.is_of_host and trouble.opened_at == now for trouble in found)
             return JudgedNotes(len(rows), are_new, without_room, are_left)
 
-        return self._database.write(work, Step.SQL_JUDGE_ALERTS, waits_for_locks=False)
+        return self._database.write(work, FailPoint.SQL_JUDGE_ALERTS, waits_for_locks=False)
 
     def look(self, app: str, after: LookKey, limit: int, now: int, forgotten_before: int = 0) -> LookedAt:
         """Look which of an app's troubles behind a key are over, of `limit` at most: they end, and rules may tell it.
@@ -181,7 +181,7 @@ class AlertTroubles:
     def _end_found(self, found: Looks, now: int) -> None:
         if found.over or found.old or found.ripe:
             ending = partial(self._end, found=found, now=now)
-            self._database.write(ending, Step.SQL_END_TROUBLES, waits_for_locks=False)
+            self._database.write(ending, FailPoint.SQL_END_TROUBLES, waits_for_locks=False)
 
     def _looked_back(self, found: Looks, now: int) -> list[Trouble]:
         """Return those that are over by firings further back, of a few timers, of others in their turn.

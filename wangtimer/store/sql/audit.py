@@ -11,7 +11,7 @@ from sqlalchemy.engine import Dialect
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind, AuditEntry
 from wangtimer.core.apps.caller import Caller, who_calls
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Timer, TimerStatus, changed_fields
@@ -135,7 +135,7 @@ class AuditLog:
         """Forget entries of before `before` (ms UTC), the oldest `limit` at most; return how many."""
         return self._database.write(
             lambda sql: delete_oldest(sql, audit, "at", before, limit),
-            Step.SQL_PURGE_AUDIT,
+            FailPoint.SQL_PURGE_AUDIT,
             waits_for_locks=False,
         )
 

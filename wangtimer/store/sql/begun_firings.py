@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, ScalarSelect, and_, null, or_, select, text, update
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.overlap import GO, Begun, Course, Overlap, Ruling, judge
@@ -200,7 +200,7 @@ class BegunFirings:
         for pause_s in PAUSES_S if members else ():
             self._sleep(pause_s)
             try:
-                judged |= self._database.write(work, Step.SQL_JUDGE_OVERLAP, waits_for_locks=False)
+                judged |= self._database.write(work, FailPoint.SQL_JUDGE_OVERLAP, waits_for_locks=False)
             except StoreAway:
                 if not judged:
                     raise
@@ -229,7 +229,9 @@ class BegunFirings:
         for pause_s in PAUSES_S if keys else ():
             self._sleep(pause_s)
             try:
-                going, timer_ids = self._database.write(work, Step.SQL_END_OVERLAP, waits_for_locks=False)
+                going, timer_ids = self._database.write(
+                    work, FailPoint.SQL_END_OVERLAP, waits_for_locks=False
+                )
             except StoreAway:
                 if not woken:
                     raise

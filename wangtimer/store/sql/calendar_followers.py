@@ -20,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.calendars import Calendar
@@ -171,7 +171,7 @@ class CalendarFollowers:
             return page
 
         page = self._totals.transact(
-            lambda: self._database.write(work, Step.SQL_FOLLOW_CALENDAR, waits_for_locks=False), now
+            lambda: self._database.write(work, FailPoint.SQL_FOLLOW_CALENDAR, waits_for_locks=False), now
         )
         if page.refused:
             self._bad_timers.note(page.refused)

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Limited, LimitReached, Subject
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Schedule, as_bounded
 from wangtimer.core.timers.timer import TimerStatus
@@ -71,7 +71,7 @@ class CalendarStore(SqlStore):
             note_changes(sql, now, [noted])
 
         try:
-            self._database.write(work, Step.SQL_PUT_CALENDAR)
+            self._database.write(work, FailPoint.SQL_PUT_CALENDAR)
         except IntegrityError:
             raise Conflict(
                 "calendar",
@@ -107,7 +107,7 @@ class CalendarStore(SqlStore):
                 note_changes(sql, now, [_noted(Action.DELETE, app, name)])
             return is_gone
 
-        return self._database.write(work, Step.SQL_REMOVE_CALENDAR)
+        return self._database.write(work, FailPoint.SQL_REMOVE_CALENDAR)
 
     def timers_of(self, app: str, name: str) -> list[int]:
         """Return the ids of the app's living timers that name this calendar, ascending."""

@@ -15,7 +15,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from wangtimer.core import fail_points
 from wangtimer.core.errors import RowsLocked, StoreAway, TookTooLong
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.store.sql.tables import metadata
 
 Result = TypeVar("Result")
@@ -96,7 +96,7 @@ class Database:
     def write(
         self,
         work: Callable[[Connection], Result],
-        step: Step | None = None,
+        step: FailPoint | None = None,
         *,
         waits_for_locks: bool = True,
     ) -> Result:

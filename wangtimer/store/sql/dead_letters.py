@@ -23,7 +23,7 @@ from sqlalchemy.engine import Dialect
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.dead_letter import DeadLetter, Failure
 from wangtimer.core.flow.firing import FiringKind, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
@@ -236,7 +236,7 @@ class DeadLetterStore(SqlStore):
                     break
             return gone
 
-        return self._database.write(work, Step.SQL_PURGE_DEAD_LETTERS, waits_for_locks=False)
+        return self._database.write(work, FailPoint.SQL_PURGE_DEAD_LETTERS, waits_for_locks=False)
 
     def _bounded(self, wanted: DeadLetterFilter) -> DeadLetterFilter:
         """Return the filter with a first and a last moment; the first is later if there can be none."""

@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action
 from wangtimer.core.errors import Conflict, Subject
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus
 from wangtimer.core.retry import first_of_replay
 from wangtimer.core.timers.timer import Timer
@@ -81,7 +81,7 @@ class DemandStore(SqlStore):
             return timer, made
 
         try:
-            return self._database.write(work, Step.SQL_FIRE_NOW)
+            return self._database.write(work, FailPoint.SQL_FIRE_NOW)
         except IntegrityError:
             # Only the answer's key can clash: the insert ignores firings that exist.
             raise Conflict("", "its key has an answer by now", "repeat the request") from None
@@ -111,7 +111,7 @@ class DemandStore(SqlStore):
             note_changes(sql, replays[0].asked_at, acts_on(Action.REPLAY, app, to_write, old))
             return [replay.firing for replay in standing]
 
-        return self._database.write(work, Step.SQL_REPLAY) if replays else []
+        return self._database.write(work, FailPoint.SQL_REPLAY) if replays else []
 
     def cancel(
         self, app: str, timer_id: int, fire_at: int, now: int, leave_out: Callable[[Timer], Timer]
@@ -146,7 +146,7 @@ class DemandStore(SqlStore):
             note_changes(sql, now, acts_on(Action.CANCEL, app, [record.firing], [old], timer.name))
             return timer, record
 
-        return self._database.write(work, Step.SQL_CANCEL)
+        return self._database.write(work, FailPoint.SQL_CANCEL)
 
     def missing(self, timer_id: int, moments: Sequence[int]) -> int:
         """Return how many of these moments (ms UTC, ascending) have no row. Raises `StoreAway`."""
@@ -183,7 +183,7 @@ class DemandStore(SqlStore):
             note_changes(sql, now, acts_on(Action.BACKFILL, app, new, [None] * len(new), timer.name))
             return made, pending
 
-        return self._database.write(work, Step.SQL_BACKFILL) if moments else ([], [])
+        return self._database.write(work, FailPoint.SQL_BACKFILL) if moments else ([], [])
 
 
 def free_moment(timer: Timer, taken: set[int], now: int) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, or_, select, union_all, update
 
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import WITHDRAWN, FiringStatus
 from wangtimer.core.timers.fields import KEPT_AFTER_FAILURE
 from wangtimer.core.timers.timer import TimerStatus
@@ -84,7 +84,7 @@ class FinishedTimers:
             self._totals.take_timers(sql, (apps_of[timer_id] for timer_id in gone))
             return FinishedPage(len(gone), found[-1] if len(found) == limit else None)
 
-        return self._database.write(work, Step.SQL_PURGE_FINISHED, waits_for_locks=False)
+        return self._database.write(work, FailPoint.SQL_PURGE_FINISHED, waits_for_locks=False)
 
     def _next_days(self, days: int) -> int | None:
         query = select(timers.c.keep_days).where(_is_finished(), timers.c.keep_days > days)

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from wangtimer.core.errors import RowsLocked
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
@@ -151,9 +151,11 @@ class FiringStore(SqlStore):
             return [outcome for outcome in by_key if outcome.member.key in held]
 
         try:
-            self._database.write(lambda sql: settle_rows(sql, by_key), Step.SQL_SETTLE, waits_for_locks=False)
+            self._database.write(
+                lambda sql: settle_rows(sql, by_key), FailPoint.SQL_SETTLE, waits_for_locks=False
+            )
         except RowsLocked:
-            return self._database.write(settle_free, Step.SQL_SETTLE, waits_for_locks=False)
+            return self._database.write(settle_free, FailPoint.SQL_SETTLE, waits_for_locks=False)
         return []
 
     def rows(self, members: Iterable[Member]) -> Readable[MemberKey, Firing]:
@@ -198,10 +200,10 @@ class FiringStore(SqlStore):
             return set()
         try:
             self._database.write(
-                lambda sql: note(sql, sorted(keys)), Step.SQL_NOTE_LANE, waits_for_locks=False
+                lambda sql: note(sql, sorted(keys)), FailPoint.SQL_NOTE_LANE, waits_for_locks=False
             )
         except RowsLocked:
-            held = self._database.write(note_free, Step.SQL_NOTE_LANE, waits_for_locks=False)
+            held = self._database.write(note_free, FailPoint.SQL_NOTE_LANE, waits_for_locks=False)
             return {member for members in by_lane.values() for member in members if member.key in held}
         return set()
 
@@ -287,7 +289,7 @@ class FiringStore(SqlStore):
             # Another purge may have deleted them meanwhile: they are gone all the same.
             return Purged(len(page), last_at)
 
-        return self._database.write(work, Step.SQL_PURGE, waits_for_locks=False)
+        return self._database.write(work, FailPoint.SQL_PURGE, waits_for_locks=False)
 
     def overdue(self, before: int, most: int) -> Overdue:
         """Return how many firings were due before `before` (counted up to `most`) and have no outcome.

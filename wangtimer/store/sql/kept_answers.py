@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.database import SqlStore
@@ -106,19 +106,19 @@ class KeptAnswers(SqlStore):
                 return None if row.answer == mine else KeptAnswer(row.body_hash, row.answer)
             return None
 
-        return self._database.write(work, Step.SQL_CLAIM_KEY)
+        return self._database.write(work, FailPoint.SQL_CLAIM_KEY)
 
     def end_claim(self, asked: Asked, claim_id: str, answer: str | None) -> None:
         """Keep the answer of a request, None: forget it, unless another took its claim over. Raises `StoreAway`."""
         end = _RELEASE if answer is None else _FINISH.values(answer=answer)
         given = {"of_app": asked.app, "key": asked.key, "of_claim": _UNDER_WAY + claim_id}
-        self._database.write(lambda sql: sql.execute(end, given), Step.SQL_END_CLAIM)
+        self._database.write(lambda sql: sql.execute(end, given), FailPoint.SQL_END_CLAIM)
 
     def purge(self, now: int, limit: int) -> int:
         """Forget answers older than a day, the oldest `limit` at most; return how many."""
         return self._database.write(
             lambda sql: delete_oldest(sql, idempotency, "created_at", now - KEPT_MS + 1, limit),
-            Step.SQL_PURGE_ANSWERS,
+            FailPoint.SQL_PURGE_ANSWERS,
             waits_for_locks=False,
         )
 

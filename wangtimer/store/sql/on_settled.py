@@ -11,7 +11,7 @@ from sqlalchemy import Connection, and_, delete, func, or_, select, update
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.alerts.alert_place import NotedAt
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import CONTROL, ControlKind
@@ -106,7 +106,7 @@ class ReplyControlStore(SqlStore):
         """Forget the controls of these firings, each (timer_id, fire_at); say on records why some changed nothing."""
         if keys:
             self._database.write(
-                lambda sql: _forget(sql, keys, faults), Step.SQL_FORGET_CONTROLS, waits_for_locks=False
+                lambda sql: _forget(sql, keys, faults), FailPoint.SQL_FORGET_CONTROLS, waits_for_locks=False
             )
 
 

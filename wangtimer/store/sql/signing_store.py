@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, select, update
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.bad_timers import Readable, reason_of
@@ -84,7 +84,7 @@ class SigningStore(SqlStore):
                 return work(sql)
             return changed
 
-        return self._database.write(work, Step.SQL_SIGNING)
+        return self._database.write(work, FailPoint.SQL_SIGNING)
 
     def seal_anew(self, app: str) -> AppSigning | None:
         """Seal an app's secrets under the first key; None where they are, or where there are none.
@@ -124,7 +124,7 @@ class SigningStore(SqlStore):
     def _make(self, new: Sequence[AppSigning], now: int) -> None:
         rows = [{"app": made.app, **self._values(made, now)} for made in new]
         making = insert_ignore(signing).values(rows)
-        self._database.write_alone(lambda sql: sql.execute(making), Step.SQL_SIGNING)
+        self._database.write_alone(lambda sql: sql.execute(making), FailPoint.SQL_SIGNING)
 
     def _row(self, app: str) -> Any:
         return self._database.read(lambda sql: sql.execute(_ROW.where(signing.c.app == app)).one_or_none())

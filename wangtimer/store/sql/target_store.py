@@ -23,7 +23,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from wangtimer.core.api_field import json_name
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Subject, UnknownTarget, VersionChanged
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.origin import origins_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.core.timers.call_options import FORM_NAMES
@@ -102,7 +102,7 @@ class TargetStore(SqlStore):
             return made, held is None
 
         try:
-            return self._database.write(work, Step.SQL_CHANGE_TARGET)
+            return self._database.write(work, FailPoint.SQL_CHANGE_TARGET)
         except IntegrityError:
             raise Conflict(
                 "name",
@@ -128,7 +128,7 @@ class TargetStore(SqlStore):
             sql.execute(delete(targets).where(_is(app, name)))
             note_changes(sql, now, [AuditedChange(Action.DELETE, AuditedKind.TARGET, name, app)])
 
-        self._database.write(work, Step.SQL_REMOVE_TARGET)
+        self._database.write(work, FailPoint.SQL_REMOVE_TARGET)
 
     def timers_of(self, app: str, name: str) -> int:
         """Return how many living timers of the app name this target."""

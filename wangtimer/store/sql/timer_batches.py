@@ -8,7 +8,7 @@ from sqlalchemy import Connection, and_, bindparam, case, insert, not_, or_, sel
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.errors import Conflict, InvalidInput, LimitReached
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.calendars import Calendar
@@ -204,7 +204,7 @@ class TimerBatches:
             first.keep(made, of_held)
             return Enabled(made, pending, used_up, refused)
 
-        return self._totals.transact(lambda: self._database.write(work, Step.SQL_ENABLE_MANY), now)
+        return self._totals.transact(lambda: self._database.write(work, FailPoint.SQL_ENABLE_MANY), now)
 
     def disable(self, ids: Sequence[int], now: int, versions: Versions | None = None) -> list[Timer]:
         """Disable enabled timers, and return them as they then stand.
@@ -220,7 +220,7 @@ class TimerBatches:
             first.keep(disabled := self._switch_off(sql, ids, now, TimerStatus.DISABLED, versions))
             return disabled
 
-        return self._database.write(work, Step.SQL_DISABLE_MANY)
+        return self._database.write(work, FailPoint.SQL_DISABLE_MANY)
 
     def disable_unread(self, ids: Sequence[int], now: int) -> None:
         """Disable enabled timers whose rows cannot be read here: by id alone, without a look at their due moments."""
@@ -249,7 +249,7 @@ class TimerBatches:
             remove_tags(sql, [timer.id for timer in deleted])
             return deleted
 
-        return self._database.write(work, Step.SQL_DELETE_MANY)
+        return self._database.write(work, FailPoint.SQL_DELETE_MANY)
 
     def stop_demands(self, app: str, before: int, now: int, after_id: int, limit: int) -> int | None:
         """Stop what was asked for before `now` of an app's disabled timers, of those last switched off before `before`.
@@ -352,7 +352,7 @@ class TimerBatches:
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
             return refused | made, pending
 
-        return self._totals.transact(lambda: self._database.write(work, Step.SQL_CREATE_MANY), now)
+        return self._totals.transact(lambda: self._database.write(work, FailPoint.SQL_CREATE_MANY), now)
 
 
 def _insert(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:

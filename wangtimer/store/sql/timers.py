@@ -19,7 +19,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.errors import Conflict, NameInUse, StoreAway, Subject, UnknownTimer, VersionChanged
-from wangtimer.core.fail_points import Step
+from wangtimer.core.fail_points import FailPoint
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
@@ -174,8 +174,8 @@ class TimerStore:
     def _store(self, insert_all: Callable[[Connection], list[Firing]], has_more: bool) -> list[Firing]:
         """Run what inserts a timer; it has more statements than one or not."""
         if has_more:
-            return self._database.write(insert_all, Step.SQL_CREATE)
-        return self._database.write_alone(insert_all, Step.SQL_CREATE)
+            return self._database.write(insert_all, FailPoint.SQL_CREATE)
+        return self._database.write_alone(insert_all, FailPoint.SQL_CREATE)
 
     def get(self, app: str, timer_id: int) -> Timer:
         """Return the app's timer; raises `UnknownTimer` if there is none, or it is another app's."""
@@ -224,7 +224,7 @@ class TimerStore:
             first.keep([enabled], firings)
             return enabled, pending
 
-        return self._totals.transact(lambda: self._database.write(work, Step.SQL_ENABLE), now)
+        return self._totals.transact(lambda: self._database.write(work, FailPoint.SQL_ENABLE), now)
 
     def edit(
         self, app: str, timer_id: int, now: int, revise: Callable[[Timer], Revision]
@@ -261,7 +261,7 @@ class TimerStore:
             first.keep([edited], revision.near)
             return edited, pending
 
-        return self._totals.transact(lambda: self._database.write(work, Step.SQL_EDIT), now)
+        return self._totals.transact(lambda: self._database.write(work, FailPoint.SQL_EDIT), now)
 
     def disable(
         self,
@@ -287,7 +287,7 @@ class TimerStore:
             first.keep([disabled])
             return disabled
 
-        return self._database.write(work, Step.SQL_DISABLE)
+        return self._database.write(work, FailPoint.SQL_DISABLE)
 
     def delete(
         self,
@@ -318,7 +318,7 @@ class TimerStore:
             first.keep([deleted])
             return deleted
 
-        return self._database.write(work, Step.SQL_DELETE)
+        return self._database.write(work, FailPoint.SQL_DELETE)
 
     def to_plan(self, before: int, limit: int, without: Collection[int] = ()) -> Readable[int, Timer]:
         """Return enabled timers that must be planned by a moment up to `before`, those planned least far first.
@@ -380,7 +380,7 @@ class TimerStore:
             move_marks(sql, held)
             return held, pending, {a_plan.timer.id for a_plan in plans} - free.keys()
 
-        return self._database.write(work, Step.SQL_PLAN, waits_for_locks=False)
+        return self._database.write(work, FailPoint.SQL_PLAN, waits_for_locks=False)
 
     def definitions(self, timer_ids: set[int]) -> Readable[int, Definition]:
         """Return the definitions of these timers, deleted ones included; unknown ids are absent."""
@@ -423,7 +423,7 @@ class TimerStore:
             ids = list(sql.execute(oldest).scalars())
             return delete_rows(sql, timers, ("id",), [(timer_id,) for timer_id in ids])
 
-        return self._database.write(work, Step.SQL_PURGE_TIMERS, waits_for_locks=False)
+        return self._database.write(work, FailPoint.SQL_PURGE_TIMERS, waits_for_locks=False)
 
     def _read(
         self, query: Select[Any], read: Callable[[Any], Row], may_be_stale: bool = False
