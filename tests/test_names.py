@@ -9,6 +9,14 @@ import wangtimer
 PACKAGE = Path(wangtimer.__file__).parent
 # These name what they show or ask for as the service does.
 OTHER_WORLDS = {"api", "cli", "client", "stack"}
+# The last word of a class's name that means one thing, and the room where it does.
+ROOMS = {
+    "Step": "executor",
+    "Reading": "executor",
+    "Link": "messaging",
+    "Store": "store",
+    "Parts": "wiring",
+}
 # They say that there is something, and not what it is.
 WITHOUT_NOUN = {"one", "some", "those", "its", "ours", "theirs"}
 
@@ -27,16 +35,31 @@ def named_in(path: Path) -> list[str]:
     return classes + aliases
 
 
-def test_no_two_classes_or_aliases_share_a_name() -> None:
-    files_by_name = defaultdict(list)
+def files_by_name() -> dict[str, list[str]]:
+    found = defaultdict(list)
     for path in sorted(PACKAGE.rglob("*.py")):
         file = path.relative_to(PACKAGE)
         if file.parts[0] not in OTHER_WORLDS:
             for name in named_in(path):
-                files_by_name[name].append(str(file))
-    assert files_by_name["Slice"] == ["core/flow/slicing.py"]
-    assert files_by_name["SliceOrLane"] == ["core/flow/slicing.py"]
-    assert {name: files for name, files in files_by_name.items() if len(files) > 1} == {}
+                found[name].append(str(file))
+    return found
+
+
+def test_no_two_classes_or_aliases_share_a_name() -> None:
+    found = files_by_name()
+    assert found["Slice"] == ["core/flow/slicing.py"]
+    assert found["SliceOrLane"] == ["core/flow/slicing.py"]
+    assert {name: files for name, files in found.items() if len(files) > 1} == {}
+
+
+def test_a_word_that_means_one_thing_ends_no_other_class_s_name() -> None:
+    strange = {
+        name: file
+        for name, (file, *_) in files_by_name().items()
+        for word, room in ROOMS.items()
+        if name.endswith(word) and not file.startswith(f"{room}/")
+    }
+    assert strange == {}
 
 
 def variables_in(path: Path) -> set[str]:

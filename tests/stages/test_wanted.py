@@ -12,7 +12,7 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 from wangtimer.executor.case import Case
 from wangtimer.executor.claim import Claim
-from wangtimer.executor.shared import SharedParts
+from wangtimer.executor.shared import SigningsAndTargets
 from wangtimer.executor.verdicts import Drop, PutBack, Send, Skip, Verdict
 from wangtimer.executor.wanted import Wanted
 

@@ -10,7 +10,7 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import Claim
-from wangtimer.executor.shared import SharedParts
+from wangtimer.executor.shared import SigningsAndTargets
 from wangtimer.executor.verdicts import Send, Verdict
 
 
@@ -45,7 +45,7 @@ class Case:
     asked: list[DueMember]
     unwanted: list[DueMember]
     definitions: dict[int, Definition]
-    shared: SharedParts
+    shared: SigningsAndTargets
     rows: RowsAndParked | None = None
     verdicts: dict[Member, Verdict] = field(default_factory=dict, init=False)
     paused: dict[Member, SharedLane] = field(default_factory=dict, init=False)

@@ -54,7 +54,7 @@ def _size_of(target: NamedTarget) -> int:
 
 
 @dataclass(slots=True)
-class SharedParts:
+class SigningsAndTargets:
     """The signings and targets that are known for some firings."""
 
     signings: dict[str, AppSigning] = field(default_factory=dict)
@@ -78,12 +78,14 @@ class SharedSource:
     signings: SharedSignings
     targets: SharedTargets
 
-    def known(self, definitions: Iterable[Definition], mark: str | None) -> SharedParts:
+    def known(self, definitions: Iterable[Definition], mark: str | None) -> SigningsAndTargets:
         """Return what is known without SQL; `mark` is the one that Redis told with the definitions."""
         apps, keys = _needs(definitions)
-        return SharedParts(self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {})
+        return SigningsAndTargets(
+            self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {}
+        )
 
-    def ask(self, definitions: Iterable[Definition], known: SharedParts) -> None:
+    def ask(self, definitions: Iterable[Definition], known: SigningsAndTargets) -> None:
         """Ask SQL for what is not `known` yet, and add it."""
         apps, keys = _needs(definitions)
         known.signings |= self.signings.ask(apps - known.signings.keys())

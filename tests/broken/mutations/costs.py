@@ -193,8 +193,8 @@ PROMISES = (
         breaks="Targets are asked for with each part of a chunk.",
         by=Mutation(
             "SharedSource.known",
-            "return SharedParts(self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {})",
-            "return SharedParts(self.signings.known(apps, mark), self.targets.known(keys, mark))",
+            "self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {}",
+            "self.signings.known(apps, mark), self.targets.known(keys, mark)",
         ),
         red="tests/stages/test_targets.py::test_a_firing_of_a_timer_without_a_target_asks_for_none",
     ),
