@@ -58,7 +58,7 @@ def judged(world: World, row: Firing, verdict: Verdict) -> Case:
     """Return the case of a firing that seems unwanted, with what SQL says of it."""
     claim = Claim(row.slice, "claim", [row.member], 0.0, 0.0)
     dues = [DueMember(row.member, row.due_at)]
-    case = Case(claim, dues, dues, {}, SharedParts())
+    case = Case(claim, dues, dues, {}, SigningsAndTargets())
     case.verdicts[row.member] = verdict
     wanted_of(world).rule(case)
     return case

@@ -134,7 +134,7 @@ def _has_port(address: str) -> bool:
 
 
 def _networks(text: str) -> str:
-    for one in filter(None, (one.strip() for one in text.split(","))):
+    for network in filter(None, (network.strip() for network in text.split(","))):
         try:
             ip_network(network)
         except ValueError as error:
@@ -154,7 +154,7 @@ def _queues(text: str) -> str:
 
 
 def _servers(text: str) -> str:
-    for one in filter(None, (one.strip() for one in text.split(","))):
+    for server in filter(None, (server.strip() for server in text.split(","))):
         try:
             parts = urlsplit(f"//{server}")
             is_whole = bool(parts.hostname and parts.port) and parts.netloc == server and "@" not in server

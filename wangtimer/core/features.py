@@ -36,4 +36,4 @@ def added(module: str, name: str) -> list[Any]:
         for feature in FEATURES
         if find_spec(f"{feature}.{module}") is not None
     ]
-    return [getattr(one, name) for one in modules if hasattr(one, name)]
+    return [getattr(module, name) for module in modules if hasattr(module, name)]

@@ -272,7 +272,7 @@ class FiringParts(FeatureParts):
         """Return what the features of the list add to one of these lists."""
         return [part for parts_of in added("firing", name) for part in parts_of(self)]
 
-    def _call_of(self, one: Definition, target: NamedTarget | None) -> Notify:
+    def _call_of(self, definition: Definition, target: NamedTarget | None) -> Notify:
         """Return the call that a firing makes; raises `UnopenedSecrets`."""
         call = self.seals.call_of(definition)
         if target is not None:

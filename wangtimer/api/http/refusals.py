@@ -308,5 +308,5 @@ def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
     return reason, f"write {least} or more" if most is None else f"write {most} at most"
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"1 {one}" if number == 1 else f"{number or 'no'} {many}"
+def _counted(number: int, singular: str, many: str) -> str:
+    return f"1 {singular}" if number == 1 else f"{number or 'no'} {many}"

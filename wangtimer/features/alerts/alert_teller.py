@@ -261,8 +261,8 @@ class AlertTeller:
             ]
         )
 
-    def _webhook(self, one: TakenMessage, to: Destination, now: int) -> Request:
-        body, message_id = one.message.body(one.created_at), _id_of(one).encode()
+    def _webhook(self, taken: TakenMessage, to: Destination, now: int) -> Request:
+        body, message_id = taken.message.body(taken.created_at), _id_of(taken).encode()
         stamps = b"webhook-id: %b\r\n" % message_id
         if keys := self._signing_of(taken.message.app).keys_at(now):
             stamps += signature_lines(keys, message_id, now // 1_000, body)

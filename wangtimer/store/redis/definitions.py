@@ -292,9 +292,9 @@ def _is_far(schedule: Schedule, now: int, longest_s: int) -> bool:
     return False
 
 
-def definition_text(one: Definition) -> str:
+def definition_text(definition: Definition) -> str:
     """Return `version JSON`; its script compares versions. ValueError for a definition read without its call."""
-    if one.notify is UNREAD:
+    if definition.notify is UNREAD:
         raise ValueError("its call was not read")
     schedule, call, misfire = definition.schedule, definition.notify, definition.misfire
     rule = rule_of(schedule)
@@ -310,21 +310,21 @@ def definition_text(one: Definition) -> str:
         "misfire": [misfire.policy.value, misfire.grace_ms, misfire.window_ms],
         "notify": [call.url, call.method, call.headers, call.body],
     } | beside_a_call(call)
-    if one.disabled_at:
-        fields["disabled_at"] = one.disabled_at
-    if one.timeouts != AS_DEPLOYED:
-        fields |= timeouts_fields(one.timeouts)
-    if one.keep_output is not KeepOutput.ALWAYS:
-        fields["keep_output"] = one.keep_output.value
-    if one.retry is not None:
-        fields["retry"] = one.retry.text()
-    if one.form != UNTOUCHED:
-        fields["form"] = form_text(one.form)
-    if one.overlap is not Overlap.ALLOW:
-        fields["overlap"] = one.overlap.value
-    if one.further:
-        fields["further"] = FURTHER.stored(one.further)
-    return f"{one.version} {orjson.dumps(fields).decode()}"
+    if definition.disabled_at:
+        fields["disabled_at"] = definition.disabled_at
+    if definition.timeouts != AS_DEPLOYED:
+        fields |= timeouts_fields(definition.timeouts)
+    if definition.keep_output is not KeepOutput.ALWAYS:
+        fields["keep_output"] = definition.keep_output.value
+    if definition.retry is not None:
+        fields["retry"] = definition.retry.text()
+    if definition.form != UNTOUCHED:
+        fields["form"] = form_text(definition.form)
+    if definition.overlap is not Overlap.ALLOW:
+        fields["overlap"] = definition.overlap.value
+    if definition.further:
+        fields["further"] = FURTHER.stored(definition.further)
+    return f"{definition.version} {orjson.dumps(fields).decode()}"
 
 
 def _from_text(timer_id: int, text: bytes, days: CalendarDays) -> Definition:

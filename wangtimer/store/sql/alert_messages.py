@@ -311,9 +311,9 @@ def _rule_of(taken: TakenMessage) -> ColumnElement[bool]:
     return and_(alert_rules.c.app == taken.message.app, alert_rules.c.name == taken.message.rule)
 
 
-def _lock_rule(sql: Connection, one: TakenMessage) -> bool:
+def _lock_rule(sql: Connection, message: TakenMessage) -> bool:
     """Lock a message's rule first, as the judge does; False: somebody has it. A rule that is gone needs no lock."""
-    query = select(alert_rules.c.name).where(_rule_of(one))
+    query = select(alert_rules.c.name).where(_rule_of(message))
     if sql.execute(query.with_for_update(skip_locked=True)).one_or_none() is not None:
         return True
     return sql.execute(query).one_or_none() is None

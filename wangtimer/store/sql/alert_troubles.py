@@ -334,7 +334,7 @@ def _over_of_kinds(
     sql: Connection, troubles: Sequence[Trouble], now: int
 ) -> tuple[list[Trouble], list[Look]]:
     """Return the troubles that are over, and looks with more firings; those of several rules are asked about once."""
-    kinds = [_as_looked_at(one) for one in troubles]
+    kinds = [_as_looked_at(trouble) for trouble in troubles]
     over, full = _over_among(sql, list(dict.fromkeys(kinds)), now)
     return [trouble for trouble, kind in zip(troubles, kinds, strict=True) if kind in over], full
 

@@ -360,8 +360,10 @@ def _due_again(row: Firing, due_at: int) -> Firing:
 
 
 def _put_off(sql: Connection, row: Firing) -> None:
-    its = and_(firings.c.fire_at == row.fire_at, firings.c.timer_id == row.timer_id)
-    sql.execute(update_by_index(update(firings).where(its).values(due_at=row.due_at, lane=""), "PRIMARY"))
+    waiting_row = and_(firings.c.fire_at == row.fire_at, firings.c.timer_id == row.timer_id)
+    sql.execute(
+        update_by_index(update(firings).where(waiting_row).values(due_at=row.due_at, lane=""), "PRIMARY")
+    )
 
 
 def _write(sql: Connection, begins: Sequence[tuple[int, Begun]], turns: Sequence[MemberKey]) -> None:

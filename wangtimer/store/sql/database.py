@@ -122,7 +122,7 @@ class Database:
         fail_points.after(step)
         return result
 
-    def write_alone(self, work: Callable[[Connection], Result], step: Step) -> Result:
+    def write_alone(self, work: Callable[[Connection], Result], step: FailPoint) -> Result:
         """Run `work`, one statement, as a transaction of its own, without a commit's trip. Otherwise as `write`."""
 
         def statement() -> Result:

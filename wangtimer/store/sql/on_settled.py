@@ -70,7 +70,7 @@ def _written(marked: tuple[Outcome, NotedAt], texts: Texts) -> str:
 
 def keep_controls(sql: Connection, outcomes: Sequence[Outcome]) -> None:
     """Keep what answers make of their timers, in the outcomes' transaction; repeatable, and only of written ones."""
-    controls = {one.member.key: one for one in outcomes if one.note(CONTROL)}
+    controls = {outcome.member.key: outcome for outcome in outcomes if outcome.note(CONTROL)}
     rows = [
         {"timer_id": timer_id, "fire_at": fire_at, "control": outcome.note(CONTROL)}
         for timer_id, fire_at, status, attempt in _STANDING.run(sql, controls)

@@ -148,7 +148,7 @@ class SigningStore(SqlStore):
 
 
 def _differences(was: AppSigning, now: AppSigning) -> Iterator[AuditedChange]:
-    before, after = {one.id for one in was.secrets}, {one.id for one in now.secrets}
+    before, after = {secret.id for secret in was.secrets}, {secret.id for secret in now.secrets}
     made, ended = after - before, before - after
     for secret_id in sorted(made):
         yield AuditedChange(Action.CREATE, AuditedKind.SIGNING, str(secret_id), now.app)

@@ -21,7 +21,6 @@ from wangtimer.core.timers.change_delay import COUNTS_WITHIN_MS
 from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.secret_parts import MASK, masked_url
 from wangtimer.core.timers.timer import Definition, Timer
-from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.executor.request_maker import CallDraft, request_of, stamped_by
 from wangtimer.messaging.message import Message
 from wangtimer.store.sql.firing_lists import AttemptRecord, FiringHistory
