@@ -24,6 +24,7 @@ import redis
 
 from benchmarks.engine_drain import MachineClock, Outcomes
 from tests.callback.calls import PlainCall
+from tests.made_requests import made_request
 from tests.servers.rabbitmq import RabbitMQ
 from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.callback import Limits
@@ -31,7 +32,6 @@ from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.messages.named_broker import read_brokers
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.request_maker import request_of
 from wangtimer.messaging.links import MOST_UNCONFIRMED, link_to
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.testing.doubles import NoLimits
@@ -66,7 +66,7 @@ def of_engine(url: str, place: MessagePlace, number: int) -> Drained:
     outcomes = Outcomes(number)
     moment = int(time.time() * 1_000)
     requests = [
-        request_of(
+        made_request(
             Notify(place.url, "", (), BODY), "app", Member(one, moment, 1), (b"k" * 32,), moment // 1_000
         )
         for one in range(number)

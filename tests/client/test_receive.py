@@ -17,11 +17,11 @@ from fastapi import FastAPI
 from flask import Flask
 
 from tests.client.test_receiver import asked
+from tests.made_requests import made_request
 from wangtimer.client import BadSignature, ReceivedCall, Receiver, Verification
 from wangtimer.client.receive import django_view, flask_view, starlette_endpoint
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.request_maker import request_of
 
 KEY, ANOTHER = b"k" * 32, b"a" * 32
 SECRET = f"whsec_{base64.b64encode(KEY).decode()}"
@@ -32,7 +32,7 @@ Ask = Callable[[dict[str, str], bytes], Answered]
 
 
 def signed(*keys: bytes, off_s: int = 0) -> dict[str, str]:
-    request = request_of(
+    request = made_request(
         Notify("http://target.example/", body=BODY), "商店", MEMBER, keys, int(time.time()) + off_s
     )
     return dict(request.headers) | {"Content-Length": str(len(request.body))}

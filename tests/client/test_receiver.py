@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.made_requests import made_request
 from wangtimer.client import NotACallback, ReceivedCall, Receiver, SeenFirings, StillActing
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.request_maker import request_of
 
 HEADERS = {
     "webhook-id": "7-1795207483123",
@@ -49,7 +49,7 @@ def test_a_callback_says_which_firing_it_is() -> None:
     assert (call.id, call.timer_id, call.app, call.attempt) == ("7-1795207483123", 7, "商店", 2)
     assert call.fire_at == datetime(2026, 11, 20, 20, 44, 43, 123_000, tzinfo=UTC)
     assert ReceivedCall.read({name.upper(): value for name, value in HEADERS.items()}, b"{}") == call
-    sent = request_of(Notify("http://target.example/", body="{}"), "商店", Member(7, 1795207483123, 2))
+    sent = made_request(Notify("http://target.example/", body="{}"), "商店", Member(7, 1795207483123, 2))
     assert ReceivedCall.read(dict(sent.headers), sent.body) == call
 
 

@@ -116,7 +116,7 @@ class Request:
     @property
     def headers(self) -> Headers:
         """The given headers: `headers`, then those of `stamps`; without those that the engine adds."""
-        return (*self._given, *(_header_of(line) for line in self._stamps.decode().splitlines()))
+        return (*self._given, *(_header_of(line) for line in self._stamps.decode().split("\r\n")[:-1]))
 
 
 @lru_cache(maxsize=1024)  # 4 µs to write, and most timers of an app have the same

@@ -28,7 +28,10 @@ from wangtimer.wiring import Wiring
 
 FORWARDED = "X-Forwarded-For"
 PREFIX = "X-Forwarded-Prefix"
-_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
+_PREFIX = "HTTP_X_FORWARDED_PREFIX"
+# No part is `.` or `..`, which a client would take off, with the part before.
+_PATH = re.compile(r"(?:/(?!\.\.?(?:/|$))[\w.~-]+)+", re.ASCII)
+MOST_PREFIX = 200
 
 
 def sender_address() -> str:
@@ -49,10 +52,10 @@ def sender_address() -> str:
 
 def note_prefix() -> None:
     """Put the API below the path that a trusted proxy took off: what leads back to it, as `Location`, has it again."""
-    written = request.headers.get(PREFIX, "")
-    if _PATH.fullmatch(written) and is_within(
-        request.remote_addr or "", networks_of(settings_in_use().trusted_proxies)
-    ):
+    written = request.environ.get(_PREFIX)
+    if not written or len(written) > MOST_PREFIX or not _PATH.fullmatch(written):
+        return
+    if is_within(request.remote_addr or "", networks_of(settings_in_use().trusted_proxies)):
         request.root_path = written
 
 
