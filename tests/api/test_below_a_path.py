@@ -13,6 +13,10 @@ PREFIXES = [
     ("127.0.0.0/8", "//evil.example", "/v1/"),
     ("127.0.0.0/8", "http://evil.example", "/v1/"),
     ("127.0.0.0/8", '/"><script>', "/v1/"),
+    ("127.0.0.0/8", "/timers/../x", "/v1/"),
+    ("127.0.0.0/8", "/.", "/v1/"),
+    ("127.0.0.0/8", f"/{'x' * 199}", f"/{'x' * 199}/v1/"),
+    ("127.0.0.0/8", f"/{'x' * 200}", "/v1/"),
     ("192.0.2.0/24", "/timers", "/v1/"),
     ("", "/timers", "/v1/"),
 ]
@@ -31,4 +35,9 @@ def test_location_has_the_path_that_a_trusted_proxy_took_off(
     assert made.headers["Location"] == again.headers["Location"] == f"{place}timers/{made.json['id']}"
     assert fired.headers["Location"] == f"{place}firings/{fired.json['id']}"
     assert f"localhost{place}timers" in world.client.get("/docs", headers=headers).text
+    direct = world.ask("POST", "/v1/timers", shop, {"Idempotency-Key": "once"}, json=body)
+    assert (direct.headers["Idempotent-Replayed"], direct.headers["Location"]) == (
+        "true",
+        f"/v1/timers/{made.json['id']}",
+    )
     world.close()

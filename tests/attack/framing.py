@@ -162,6 +162,13 @@ def _methods(ground: Ground) -> str:
     return f"{sum(one.startswith('2') for one in told)} of {len(told)} succeed"
 
 
+def _below(ground: Ground) -> str:
+    """gunicorn takes these headers of whoever connects from its machine, if it is not told otherwise."""
+    sent = b"GET /public/healthz HTTP/1.1\r\nHost: localhost\r\nSCRIPT_NAME: /public\r\nConnection: close\r\n\r\n"
+    told = [ground.statuses_raw(sent, where) for where in (ground.proxy, ground.web)]
+    return f"the proxy: {told[0]}; the API: {told[1]}"
+
+
 def _hints(ground: Ground) -> str:
     """A server that says its version says which weakness to try."""
     said = []
@@ -190,6 +197,9 @@ SECTION = Section(
             _nobodys,
         ),
         Attack("Methods that no operation has: TRACE, CONNECT and others", "0 of 12 succeed", _methods),
+        Attack(
+            "A path below which the API is to be, as `SCRIPT_NAME`", "the proxy: 404; the API: 404", _below
+        ),
         Attack("What servers say of themselves", "0 versions of servers", _hints),
     ),
 )

@@ -44,6 +44,8 @@ def sizes(ground: Ground, ids: list[int]) -> tuple[list[int], list[int]]:
 
 def ends(left_s: list[int]) -> str:
     """Say when definitions are gone."""
+    if not left_s:
+        return "none was there"
     is_soon = all(0 < one <= GONE_WITHIN_S for one in left_s)
     return "each is gone within 15 min" if is_soon else f"kept for {max(left_s)} s"
 
@@ -104,12 +106,12 @@ def _lists(ground: Ground) -> str:
             told.add(str(ground.ask("GET", "/v1/timers?keyContains=nowhere", key, at=ground.web)))
         return told
 
-    took = []
+    others, took = set(), []
     with ThreadPoolExecutor(CLIENTS) as threads:
         looks = [threads.submit(look, number) for number in range(CLIENTS)]
         while time.monotonic() < ends_at:
             began_at = time.monotonic()
-            other = ground.ask("GET", "/v1/timers?limit=1", ground.bank, at=ground.web)
+            others.add(str(ground.ask("GET", "/v1/timers?limit=1", ground.bank, at=ground.web)))
             took.append(time.monotonic() - began_at)
         told = set().union(*(one.result() for one in looks))
     with ground.sql.begin() as sql:
@@ -117,7 +119,7 @@ def _lists(ground: Ground) -> str:
     wrong = told - {"200", *REFUSED}
     said = ", ".join(sorted(wrong)) if wrong else TOLD
     within = "soon" if median(took) < soon_s else f"after {median(took):.1f} s"
-    return f"{said}; another app's list: {other}, {within}"
+    return f"{said}; another app's list: {', '.join(sorted(others))}, {within}"
 
 
 def _paced(ground: Ground) -> str:

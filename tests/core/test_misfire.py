@@ -39,6 +39,12 @@ def test_fire_latest_makes_the_newest_alone() -> None:
     assert made(rule, [2, 3]) == {2: "coalesced", 3: "coalesced"}
 
 
+def test_fire_latest_gives_way_to_no_moment_that_an_edit_brought_too_late() -> None:
+    rule, missed = MisfireRule(MisfirePolicy.FIRE_LATEST, MINUTE), NOON - 20 * MINUTE
+    assert rule.why_not(EACH_MINUTE, missed, NOON + 500, edited_at=NOON) == ""
+    assert rule.why_not(EACH_MINUTE, missed, NOON + MINUTE, edited_at=NOON) == "coalesced"
+
+
 def test_fire_latest_makes_a_late_one_shot() -> None:
     assert MisfireRule(MisfirePolicy.FIRE_LATEST, 1_000).why_not(Once(5_000), 5_000, 50_000) == ""
 

@@ -93,6 +93,22 @@ def test_a_great_many_outcomes_are_written_in_batches(settling: Settling) -> Non
     assert settling.steps.count("firings.settle") == 3
 
 
+def test_what_fails_once_outcomes_are_settled_holds_up_nothing_behind_it(
+    make_world: Callable[..., World],
+) -> None:
+    def fail(_keys: Collection[MemberKey]) -> None:
+        raise StoreAway("SQL is away")
+
+    settling = Settling(make_world(executors=0), fail)
+    claim, rows = settling.claim("one", *range(1, BATCH + 2))
+    claim.begun.update(row.member for row in rows)
+    for row in rows:
+        recorded = outcome_of(row.member, SUCCEEDED, 0).with_note((CONTROL, "stop"))
+        settling.settler.take(Finished(Held(claim, row.member), recorded))
+    assert settling.settler.settle_all()
+    assert (settling.status(rows[-1]), settling.asked) == (SUCCEEDED, [1, 1])
+
+
 def test_what_finishes_while_others_are_settled_waits_for_the_next_write(settling: Settling) -> None:
     first, second = settling.claim("first", 1), settling.claim("second", 2)
     settling.finish(*first)

@@ -20,6 +20,7 @@ __all__ = ["install"]
 
 APP, KEY = "test", "key:nightly"
 AT_NINE = {"cron": "*/10 * 9 * * *", "timezone": ZONE}
+ON_THE_FIRST = AT_NINE | {"cron": "*/10 * 9 1 3 *"}
 NEVER = AT_NINE | {"cron": "0 0 0 1 1 *"}
 TODAY, OTHER_DAYS = "2027-03-01", ("2001-01-01", "2001-01-02")
 
@@ -126,16 +127,16 @@ def test_what_waits_is_made_though_its_timer_was_changed(
 def test_what_waits_is_made_before_new_zone_rules_are_followed(
     make_wangtimer: Make, install: Install, was_edited: bool, for_what: str
 ) -> None:
-    """Processes start with the new rules, and no timer was planned anew yet."""
+    """Processes start with the new rules, and no timer was planned anew yet. Its edit was over two days ago."""
     install(SAME, "2026.1")
-    wangtimer = make_wangtimer(start="2027-03-01T02:00:00Z")
+    wangtimer = make_wangtimer(start="2027-02-26T07:00:00Z")
     wangtimer._parts.rules_follower.sweep()
     operator = Operator(wangtimer)
     wangtimer.client.create_timer(
-        key="nightly", schedule=NEVER if was_edited else AT_NINE, target={"url": URL}
+        key="nightly", schedule=NEVER if was_edited else ON_THE_FIRST, target={"url": URL}
     )
     if was_edited:
-        wangtimer.client.patch_timer(KEY, schedule=AT_NINE)
+        wangtimer.client.patch_timer(KEY, schedule=ON_THE_FIRST)
     wangtimer.advance_to("2027-03-01T08:00:15Z")
     begin_waiting(wangtimer, operator, for_what)
     (wangtimer.sleep if for_what == "outage" else wangtimer.advance)(seconds=40)

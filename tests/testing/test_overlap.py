@@ -97,19 +97,6 @@ def test_of_those_that_an_outage_held_up_cancel_older_calls_the_newest_alone(wan
     assert statuses(wangtimer, timer) == ["succeeded", "skipped", "skipped", "succeeded", "succeeded"]
 
 
-def test_an_outage_of_several_minutes_leaves_cancel_older_the_newest_alone(wangtimer: WangTimer) -> None:
-    """Each minute's are judged by themselves: each was called, and cancelled by the next."""
-    slow(wangtimer, 0.5)
-    timer = made(wangtimer, "cancelOlder", SLOW)
-    wangtimer.sleep(minutes=4, seconds=30)
-    wangtimer.advance(seconds=20)
-    assert called(wangtimer) == ["04:30"]
-    assert statuses(wangtimer, timer) == ["skipped"] * 3 + ["succeeded"]
-    assert firings(wangtimer, timer)[0]["error"] == (
-        "overlap: the later firing of 2027-01-04T00:02:00.000Z has come due"
-    )
-
-
 @pytest.mark.parametrize(("status", "control"), [(200, "stop"), (200, "delay=30m"), (410, "")])
 def test_what_the_answer_to_a_cancelled_one_asks_for_is_not_done(
     wangtimer: WangTimer, status: int, control: str

@@ -52,6 +52,9 @@ timeout = 30
 # s that a stopping worker gives its requests: longer than any request (SQL 5 s, twice), shorter than compose's 15 s.
 graceful_timeout = 12
 
+# By default gunicorn believes SCRIPT_NAME and PATH_INFO of whoever connects from this machine.
+forwarder_headers = ""
+
 # gunicorn's maximum. It has room for all filters of a list at their full length in characters of four bytes.
 limit_request_line = 8_190
 

@@ -1,4 +1,8 @@
-"""What follows once SQL has outcomes: a list of what is to be done with them. What is lost here, a sweep does."""
+"""What follows once SQL has outcomes: a list of what is to be done with them.
+
+What is lost here, a sweep does: outcomes that were parked while SQL was away do not come here, nor what a process that
+died had before it.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass

@@ -51,7 +51,10 @@ class Stamp(Protocol):
 
     @property
     def concerns(self) -> Callable[[CallOrder], object]:
-        """Tells into which requests it writes. It is asked of calls of which a form, time-outs or more is set."""
+        """Tells into which requests it writes.
+
+        It is never asked of a call whose form, time-outs and fields of features are all as they are by default.
+        """
 
     @property
     def is_secret(self) -> bool:
@@ -98,7 +101,7 @@ class RequestMaker:
         signs_at = max(due_at, self._clock.now_ms())
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         call, form = self._call_of(definition, target), order.form
-        # Of a plain call no stamp is asked.
+        # As `_is_plain` says, without a call of it for each firing.
         is_plain = form is UNTOUCHED and order.timeouts is AS_DEPLOYED and not order.further
         stamped, stamped_secrets = (
             UNSTAMPED
@@ -133,7 +136,12 @@ class RequestMaker:
 
 
 def stamped_by(stamps: Sequence[Stamp], draft: CallDraft) -> Stamped:
-    """Return what these stamps write; raises ValueError for a header that would break out of its line."""
+    """Return what these stamps write: nothing into a plain call.
+
+    Raises ValueError for a header that would break out of its line.
+    """
+    if _is_plain(draft.order):
+        return UNSTAMPED
     lines, secrets = [], []
     for stamp in stamps:
         if stamp.concerns(draft.order):
@@ -143,6 +151,10 @@ def stamped_by(stamps: Sequence[Stamp], draft: CallDraft) -> Stamped:
             if stamp.is_secret:
                 secrets += [value for _, value in headers]
     return Stamped("".join(lines).encode(), tuple(secrets))
+
+
+def _is_plain(order: CallOrder) -> bool:
+    return order.form is UNTOUCHED and order.timeouts is AS_DEPLOYED and not order.further
 
 
 def request_of(

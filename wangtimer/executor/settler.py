@@ -111,7 +111,11 @@ class Settler:
                 # Of the others a sweep lets go what waits: it would hang at the same SQL.
                 if in_sql:
                     for follow in self._after_settled:
-                        follow(in_sql)
+                        try:
+                            follow(in_sql)
+                        except Exception as error:
+                            # What it is for may be late; outcomes behind these must not wait for it, or get lost.
+                            log.warning("after_settled_failed", what=repr(follow), error=repr(error))
             return True
 
     def _settle(self, batch: Sequence[Finished]) -> Sequence[Finished]:

@@ -25,7 +25,6 @@ class Wanted:
     verifier: Verifier
     asker: Asker
     # How far ahead moments are planned.
-    ahead_ms: int
 
     def read(self, timer_ids: Iterable[int]) -> DefinitionsRead:
         """Return the definitions Redis holds, and the time of the last change told to it; nothing while it is away.
@@ -139,7 +138,7 @@ class Wanted:
             return True
         if row.lane and row.fire_at <= definition.edited_at:
             return True
-        return definition.had_planned(row.fire_at, self.ahead_ms)
+        return definition.had_planned(row.fire_at)
 
 
 def _is_resealed(held: Definition, newest: Definition) -> bool:

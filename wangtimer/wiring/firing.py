@@ -209,8 +209,8 @@ class FiringParts(FeatureParts):
             (*accepted, *self._added("after_success")),
             (
                 RetryReading(self.retries_replica, self.fire_rule.retry, self.chance, clock),
-                DeadLetterReading(clock),
                 *self._added("after_failure"),
+                DeadLetterReading(clock),
             ),
             AlertMarks(lambda: self.alerted_replica.known, clock),
             clock,
@@ -220,7 +220,7 @@ class FiringParts(FeatureParts):
     def wanted(self) -> Wanted:
         """Whether firings are still wanted."""
         asker = Asker(self.timers, self.clock, self.shared.refresh)
-        return Wanted(self.definitions, self.timers, self.verifier, asker, self.settings.horizon_ms)
+        return Wanted(self.definitions, self.timers, self.verifier, asker)
 
     @once
     def steps(self) -> tuple[CallStep, ...]:

@@ -205,7 +205,7 @@ PROMISES = (
         breaks="Its moment must be one of the schedule as it is now.",
         by=Mutation(
             "Wanted._stands",
-            "return definition.had_planned(row.fire_at, self.ahead_ms)",
+            "return definition.had_planned(row.fire_at)",
             "return False",
         ),
         red="tests/stages/test_edit.py::test_what_came_due_before_an_edit_is_made_though_nobody_could_make_it_then",
@@ -223,8 +223,8 @@ PROMISES = (
         breaks="Its moment must be one by the new rules.",
         by=Mutation(
             "Definition.had_planned",
-            "return not stood_from or stood_from + ahead_ms < fire_at",
-            "return fire_at <= self.edited_at and (not stood_from or stood_from + ahead_ms < fire_at)",
+            "return not stood_from or stood_from + MOST_AHEAD_MS < fire_at",
+            "return fire_at <= self.edited_at and (not stood_from or stood_from + MOST_AHEAD_MS < fire_at)",
         ),
         red="tests/testing/test_due_before_a_change.py::test_what_waits_is_made_before_new_zone_rules_are_followed[True-outage]",
     ),

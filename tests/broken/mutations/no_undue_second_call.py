@@ -284,14 +284,10 @@ PROMISES = (
             "member: Judged(None) if member.key in self.cancelled else found",
             "member: found",
         ),
-        red="tests/store/test_begun_firings.py::test_those_judged_together_are_judged_in_the_order_of_their_moments",
-    ),
-    Promise(
-        "an-older-firing-gives-way",
-        "of firings of a `cancelOlder` timer that come late, only the newest is called, however many minutes they are of.",
-        breaks="Those of each minute are judged apart.",
-        by=Mutation("_why_older", 'return "" if later is None else given_way_to(later)', 'return ""'),
-        red="tests/testing/test_overlap.py::test_an_outage_of_several_minutes_leaves_cancel_older_the_newest_alone",
+        red=(
+            "tests/store/test_begun_firings.py::test_those_judged_together_are_judged_in_the_order_of_their_moments",
+            "tests/testing/test_overlap.py::test_of_those_that_an_outage_held_up_cancel_older_calls_the_newest_alone",
+        ),
     ),
     Promise(
         "what-is-in-flight-is-not-given-back",

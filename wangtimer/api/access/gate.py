@@ -7,7 +7,7 @@ from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 import structlog
-from flask import Flask, request
+from flask import Flask, Response, after_this_request, request
 
 from wangtimer.api.access.admission import (
     FIRST_KEY,
@@ -51,12 +51,20 @@ def sender_address() -> str:
 
 
 def note_prefix() -> None:
-    """Put the API below the path that a trusted proxy took off: what leads back to it, as `Location`, has it again."""
+    """Put the API below the path that a trusted proxy took off: its pages and `Location` have it again."""
     written = request.environ.get(_PREFIX)
     if not written or len(written) > MOST_PREFIX or not _PATH.fullmatch(written):
         return
     if is_within(request.remote_addr or "", networks_of(settings_in_use().trusted_proxies)):
         request.root_path = written
+        after_this_request(lead_back)
+
+
+def lead_back(response: Response) -> Response:
+    """Put the path that a trusted proxy took off before `Location`: also that of a kept answer, which lacks it."""
+    if (place := response.headers.get("Location", "")).startswith("/v1/"):
+        response.headers["Location"] = request.root_path + place
+    return response
 
 
 def is_within(address: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:

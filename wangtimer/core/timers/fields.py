@@ -6,7 +6,8 @@ an edit of one plans nothing again.
 A new field is an entry of `FIELDS`, its value in `Owned`, its column in `schema.sql`, and its line in
 `client/timer_fields.py`, since the client imports nothing of the service. If firing needs it, its value
 is in `NewTimer` and `Definition` instead of `Owned`, and `store/redis/definitions.py` writes and reads it.
-One that a feature adds (`core/features.py`) is none of these: its value is in `Definition.further`.
+Of these, one that a feature adds (`core/features.py`) has a column and the client's line: its value is in
+`Definition.further`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -388,6 +389,11 @@ class _Further(TimerField[Further]):
 def _without_defaults(values: Iterable[Any]) -> Further:
     pairs = zip(FURTHER_FIELDS, values, strict=True)
     return tuple((field.name, value) for field, value in pairs if value != field.default)
+
+
+def further_from(stored: Mapping[str, Any]) -> Further:
+    """Return what `stored` gave, also to a process with fewer features."""
+    return FURTHER.from_row({**FURTHER.stored(()), **stored})
 
 
 FURTHER = _Further(

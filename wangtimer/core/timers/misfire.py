@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf
 
 from wangtimer.core.schedules.schedule import Schedule
 
@@ -34,8 +33,13 @@ class MisfireRule:
         late_ms = now - fire_at
         return late_ms > self.grace_ms or 0 < self.window_ms < late_ms
 
-    def why_not(self, schedule: Schedule, fire_at: int, now: float, *, has_waited: bool = False) -> str:
-        """Return why a firing never attempted is not to be made; "": it is. `has_waited`: the window alone counts."""
+    def why_not(
+        self, schedule: Schedule, fire_at: int, now: float, *, edited_at: int = 0, has_waited: bool = False
+    ) -> str:
+        """Return why a firing never attempted is not to be made; "": it is. `has_waited`: the window alone counts.
+
+        The schedule stands since `edited_at` (ms UTC): earlier moments of it were never planned.
+        """
         if has_waited:
             return MISSED if 0 < self.window_ms < now - fire_at else ""
         if not self.is_missed(fire_at, now):
@@ -44,15 +48,9 @@ class MisfireRule:
         if self.policy is MisfirePolicy.SKIP or (self.window_ms and late_ms > self.window_ms):
             return MISSED
         if self.policy is MisfirePolicy.FIRE_LATEST:
-            later = schedule.first_after(fire_at)
+            later = schedule.first_after(max(fire_at, edited_at))
             return COALESCED if later is not None and later <= now else ""
         return ""
-
-    def later_due(self, schedule: Schedule, after: int, now: float) -> int | None:
-        """Return a moment behind this one that has come by now, and is not too late to be made; None: there is none."""
-        bounds = [self.window_ms or inf, self.grace_ms if self.policy is MisfirePolicy.SKIP else inf]
-        later = schedule.first_after(int(max(after, now - min(bounds))))
-        return later if later is not None and later <= now else None
 
 
 # The rule of a timer that names no policy.

@@ -70,11 +70,6 @@ def cancelled_by(fire_at: int) -> str:
     return f"{OVERLAP}cancelled, since the firing of {show_moment(fire_at)} began"
 
 
-def given_way_to(fire_at: int) -> str:
-    """Return the error on record of a firing that was not made, as a newer one had come due."""
-    return f"{OVERLAP}the later firing of {show_moment(fire_at)} has come due"
-
-
 def _cancelling(fire_at: int, running: Sequence[int], others: Sequence[Begun]) -> Ruling:
     newest = max(running, default=fire_at)
     if newest > fire_at:

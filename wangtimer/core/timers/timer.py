@@ -20,6 +20,8 @@ EPOCH_MS = 1_577_836_800_000
 CHANCE_BITS = 12
 # Ids of one ms follow each other at steps up to this, so that those of one process ascend.
 LONGEST_STEP = 64
+# Planned moments are no further ahead, whatever the settings of any process say, or said: two steps of a day.
+MOST_AHEAD_MS = 2 * 86_400_000
 
 
 class TimerIds:
@@ -145,15 +147,15 @@ class Definition(NamedTuple):
         """Return it with another schedule, as of `now` (ms UTC)."""
         return self._replace(schedule=schedule, edited_at=now, edited_before_at=self.edited_at)
 
-    def had_planned(self, fire_at: int, ahead_ms: int) -> bool:
+    def had_planned(self, fire_at: int) -> bool:
         """Whether this moment, which is on record, was planned by the schedule that stood when it came.
 
-        That one may have been edited afterwards, or its zone may have other rules by now. Planned moments are up to
-        `ahead_ms` away. So long after an edit, moments that the schedule before it had planned may still be on record:
-        then this cannot be told, and it is False.
+        That one may have been edited afterwards, or its zone may have other rules by now. For `MOST_AHEAD_MS` after an
+        edit, moments that the schedule before it had planned may still be on record: then this cannot be told, and it
+        is False.
         """
         stood_from = self.edited_at if fire_at > self.edited_at else self.edited_before_at
-        return not stood_from or stood_from + ahead_ms < fire_at
+        return not stood_from or stood_from + MOST_AHEAD_MS < fire_at
 
     def has_stopped(self, fire_at: int, asked_at: int | None = None) -> bool:
         """Whether a disable or delete stopped this firing.

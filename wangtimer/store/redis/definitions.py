@@ -17,7 +17,7 @@ from wangtimer.core.schedules.schedule import Once, Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, KeepOutput, form_from, form_text
-from wangtimer.core.timers.fields import FURTHER
+from wangtimer.core.timers.fields import FURTHER, further_from
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import UNREAD, Definition, TimerStatus
@@ -349,7 +349,7 @@ def _from_text(timer_id: int, text: bytes, days: CalendarDays) -> Definition:
         retry=_policy(fields.get("retry")),
         form=form_from(fields.get("form")),
         overlap=_OVERLAPS[fields.get("overlap", Overlap.ALLOW.value)],
-        further=FURTHER.from_row(fields["further"]) if "further" in fields else (),
+        further=further_from(fields["further"]) if "further" in fields else (),
     )
 
 

@@ -100,14 +100,26 @@ def _make(name: str, body: str) -> None:
 
 def _make_all(schema: str) -> None:
     for name, body in _TABLE.findall(schema):
-        _make(name, body)
+        if name not in metadata.tables:
+            _make(name, body)
 
 
-for _schema in (Path(__file__).with_name("schema.sql").read_text(), *added("tables", "SCHEMA")):
+def _add_to_timer(line: str) -> None:
+    column = _column(line)
+    if column.name not in metadata.tables["timer"].c:
+        metadata.tables["timer"].append_column(column)
+
+
+_PATH = Path(__file__).with_name("schema.sql")
+_make_all(_PATH.read_text())
+if "timer" not in metadata.tables:
+    raise RuntimeError(f"{_PATH} has no tables: it is to be schema.sql of the repository, or a link to it")
+# A DBA's schema.sql has the tables and columns of features too.
+for _schema in added("tables", "SCHEMA"):
     _make_all(_schema)
 for _columns in added("tables", "OF_TIMER"):
     for _line in _columns:
-        metadata.tables["timer"].append_column(_column(_line))
+        _add_to_timer(_line)
 
 apps = metadata.tables["app"]
 app_totals = metadata.tables["app_total"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
-from flask import Response, request
+from flask import Response
 from pydantic import Field
 
 from wangtimer.api.http.api_models import Sent
@@ -255,7 +255,7 @@ class DemandResource(Resource):
 
 def _fired(firing: Firing, label: TimerLabel) -> Reply:
     record = FiringRecord(firing, None, None, None, None, "", "")
-    headers = {"Location": f"{request.root_path}/v1/firings/{firing.member.firing_id}"}
+    headers = {"Location": f"/v1/firings/{firing.member.firing_id}"}
     return Reply(ShownFiring.of(record, **firing_fields(record, label)), 201, headers)
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 from secrets import token_hex
 
-from flask import Response, request
+from flask import Response
 
 from wangtimer.api.http.kept_answers import kept_text
 from wangtimer.api.http.serving import Reply, response_of
@@ -240,4 +240,4 @@ def _warnings_of(asked: Schedule | None) -> tuple[Warning, ...]:
 
 
 def _place(timer_id: int) -> str:
-    return f"{request.root_path}/v1/timers/{timer_id}"
+    return f"/v1/timers/{timer_id}"
