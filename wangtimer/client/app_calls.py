@@ -73,7 +73,10 @@ class AppCalls(Calls):
         return answer.typed(Listed[FailingHostOfApp], "items")
 
     def enable_host(self, host: str, *, idempotency_key: str | None = None) -> None:
-        """Let the app's firings call a disabled host again; under this Idempotency-Key, or a new one."""
+        """Let the app's firings call a disabled host again; raises `ClientError` where it is not disabled.
+
+        Under this Idempotency-Key, or a new one.
+        """
         self._post_once(f"{FAILING_HOSTS}:enable", {"host": host}, idempotency_key)
 
     # calendars
@@ -180,7 +183,10 @@ class AppCalls(Calls):
         self._delete(self._ask, place_of(RULES, name), {})
 
     def test_alert_rule(self, name: str, *, idempotency_key: str | None = None) -> AlertTest:
-        """Send a test message by a rule; return its destination's answer. Under this Idempotency-Key, or a new one."""
+        """Send a test message by a rule; return its destination's answer.
+
+        That takes some seconds: set a time-out that allows them. Under this Idempotency-Key, or a new one.
+        """
         answer = self._post_once(f"{place_of(RULES, name)}:test", {}, idempotency_key)
         return answer.typed(AlertTest, "error")
 

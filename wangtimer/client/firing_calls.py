@@ -72,7 +72,10 @@ class FiringCalls(Calls):
         return answer.typed(Prolonged, "ackBy")
 
     def fire_timer(self, which: Which, *, idempotency_key: str | None = None) -> Firing:
-        """Fire a timer now; under this Idempotency-Key, or a new one, so that a retry does not fire twice."""
+        """Fire a timer now, whatever its schedule; return the firing.
+
+        Under this Idempotency-Key, or a new one, so that a retry does not fire twice.
+        """
         return self._post_once(f"{self._path(which)}:fire", None, idempotency_key).typed(Firing, "id")
 
     def replay_firings(

@@ -122,7 +122,10 @@ class SeenFirings:
 
     @contextmanager
     def acting_on(self, firing_id: str) -> Iterator[bool]:
-        """Yield whether this firing is new; if the block raises, it is again. Raises `StillActing` in other threads."""
+        """Yield whether this firing is new; if the block raises, it is new again for the next attempt.
+
+        Raises `StillActing` while another thread acts on it.
+        """
         is_new = self._begin(firing_id)
         try:
             yield is_new

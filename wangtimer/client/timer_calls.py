@@ -163,7 +163,10 @@ class TimerCalls(Calls):
     def change_timers_in_rounds(
         self, action: Action, *, dry_run: bool = False, **which: Unpack[ManyTimers]
     ) -> Iterator[ManyTimersOutcome]:
-        """Change, or by `dry_run` count, all timers that match; yield each round's result. A round has its own key."""
+        """Change, or by `dry_run` only count, all timers that match; yield the result of each round.
+
+        Each round has an Idempotency-Key of its own.
+        """
         named = "ids" if "ids" in which else "keys"
         listed = list(which.get(named, ()))  # type: ignore[call-overload]
         for start in range(0, max(1, len(listed)), MOST_A_ROUND):

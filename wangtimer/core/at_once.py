@@ -20,7 +20,10 @@ class AtOnce:
         return self._running[owner] >= self._most_of_one
 
     def begin(self, owner: str | None) -> Callable[[], None]:
-        """Begin one of an owner's (app; None: operators), until the function is called. Raises `TooManyAtOnce`."""
+        """Begin one of an owner's (app; None: operators), until the returned function is called.
+
+        That may be called more than once. Raises `TooManyAtOnce`.
+        """
         with self._lock:
             if self.has_all_of(owner) or self._running.total() >= self._most:
                 raise TooManyAtOnce

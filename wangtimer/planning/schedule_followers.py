@@ -156,7 +156,10 @@ LONGEST_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class CalendarFollower:
-    """Gives timers the new days of the calendar they name, many at a time; goes on where the last run stopped."""
+    """Gives timers the new days of the uploaded calendar they name, many at a time.
+
+    Goes on where the last run stopped. Two at once waste a little work, and harm nothing.
+    """
 
     registrar: Registrar
     followers: CalendarFollowers

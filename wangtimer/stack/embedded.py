@@ -116,7 +116,10 @@ def run_embedded(
     program: str = PROGRAM,
     app: str = DEFAULT_APP,
 ) -> int:
-    """Run the embedded service to its end; return the exit code. `program`: what people type. Errors as above."""
+    """Run the embedded service until SIGINT or SIGTERM; return the exit code.
+
+    `program` is what people type for `wangtimer`. Raises as `embedded_stack`.
+    """
     # The database and the logs are for this user alone, also in a directory that others may enter. Children inherit it.
     os.umask(0o077)
     with StopRequest() as stop, embedded_stack(path, port, stop, _say, app) as stack:

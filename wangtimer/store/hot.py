@@ -52,7 +52,10 @@ class HotStore:
         self._always_held_ms = always_held_ms
 
     def add(self, firings: Sequence[Firing], is_repair: bool = False) -> None:
-        """Add the committed firings that Redis is to hold by now. Raises `StoreAway` after three tries."""
+        """Add the committed firings that Redis is to hold by now; the feeder adds the others in time.
+
+        Raises `StoreAway` after three tries.
+        """
         self.add_all(self.in_window(firings), is_repair)
 
     def in_window(self, firings: Sequence[Firing]) -> Sequence[Firing]:
@@ -93,7 +96,10 @@ class HotStore:
         return tallies.keys() - needs.keys()
 
     def arm_now(self, firings: Sequence[Firing]) -> list[Chunk]:
-        """Add firings due within the lead into `armed`; return the chunks to send. A trigger takes up all others."""
+        """Add firings due within the lead into `armed`; return the chunks to send.
+
+        A trigger takes up what is not sent, or was not armed here. Raises `StoreAway` after three tries.
+        """
         chunks = []
         now = int(self._clock.now_ms())
         for slice_, members in _by_slice(firings).items():

@@ -29,7 +29,10 @@ SHARED_AT_ONCE = 200
 def tell(
     timers: TimerStore, definitions: DefinitionStore, timer_ids: Iterable[int], may_be_far: bool = False
 ) -> set[int]:
-    """Write these definitions to Redis by pages; return unreadable ones. `may_be_far`: due late. Raises `StoreAway`."""
+    """Write these definitions to Redis page by page; return which cannot be read. Raises `StoreAway`.
+
+    `may_be_far`: their next moments may be far away.
+    """
     ids = sorted(timer_ids)
     bad: set[int] = set()
     for start in range(0, len(ids), DEFINITIONS_AT_ONCE):

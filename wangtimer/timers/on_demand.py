@@ -124,7 +124,10 @@ class OnDemand:
         return firing
 
     def cancel(self, app: str, timer_id: int, fire_at: int) -> Cancelled:
-        """Skip a firing over `soon_ms` ahead (ms UTC). Raises `UnknownTimer`, `UnknownFiring`, `Conflict`."""
+        """Skip a coming firing (ms UTC); it must be more than `soon_ms` away.
+
+        Raises `UnknownTimer`, `UnknownFiring`, `StoreAway`, and `Conflict` where it is too late.
+        """
         now = self._now()
         timer, record = self.demands.cancel(
             app, timer_id, fire_at, now, lambda read: without(read, fire_at, now, self.soon_ms)
@@ -134,7 +137,10 @@ class OnDemand:
     def replay_these(
         self, app: str, keys: Sequence[tuple[int, int]], rate: Rate, dry_run: bool = False
     ) -> Replayed:
-        """Attempt these failed or skipped (timer, moment) once more. Raises `InvalidInput`, `StoreAway`, `TooFast`."""
+        """Attempt these failed or skipped firings, (timer, moment in ms UTC), once more.
+
+        Raises `InvalidInput`, `StoreAway`, and `TooFast` where the app may replay no more for now.
+        """
         _refuse_late_start(rate, self._now())
         wanted = {Member(timer_id, fire_at, 0) for timer_id, fire_at in keys}
         return self._replay_members(app, wanted, rate, dry_run, {})

@@ -69,7 +69,11 @@ class Registrar:
     send_chunk: Callable[[Chunk], None]
 
     def create(self, new: NewTimer, keep: ToKeep | None = None) -> Timer:
-        """Store a disabled timer, and the answer `keep` makes of it. Raises `InvalidInput`, `Conflict`, `StoreAway`."""
+        """Store a disabled timer, and the answer `keep` makes of it.
+
+        Raises `InvalidInput` for a moment more than a minute past, `Conflict` for a name or an answer's key in use,
+        `StoreAway`.
+        """
         now = int(self.clock.now_ms())
         refuse_past(new.schedule, now)
         return self.timers.create(new, now, keep)
@@ -156,13 +160,19 @@ class Registrar:
         )
 
     def disable(self, app: str, timer_id: int, version: int | None = None) -> Timer:
-        """Disable a timer: moments over `counts_within_ms` away are not called. Unplanned past ones are planned."""
+        """Disable a timer: moments over `counts_within_ms` away are not called. Unplanned past ones are planned.
+
+        Raises `UnknownTimer`, `Conflict` where the timer is not at `version` any more, `StoreAway`.
+        """
         now = int(self.clock.now_ms())
         timer = self.timers.disable(app, timer_id, now, lambda read: self._plan_past(read, now), version)
         return self._told(timer, [], 0)
 
     def delete(self, app: str, timer_id: int, name: str | None = None, version: int | None = None) -> Timer:
-        """Delete a timer, which must have this `name` if one is given, and free that; its firings stay on record."""
+        """Delete a timer and free its name; its firings stay on record.
+
+        Raises as `disable`; `UnknownTimer` also where a `name` is given that is not the timer's.
+        """
         now = int(self.clock.now_ms())
         timer = self.timers.delete(app, timer_id, now, lambda read: self._plan_past(read, now), name, version)
         return self._told(timer, [], 0)

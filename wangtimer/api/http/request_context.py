@@ -133,7 +133,10 @@ def begin_if_many(subjects: Sized | None) -> None:
 
 
 def begin_large() -> None:
-    """Let the request be a large one, until it is answered; once the app's header is read. Raises `TooManyAtOnce`."""
+    """Let the request be a large one, until it is answered; a further call does nothing. Raises `TooManyAtOnce`.
+
+    Call it before the work, once the app's header is read.
+    """
     if "end_large" not in g:
         g.end_large = LARGE_REQUESTS.begin(present_caller().app or request.environ.get(_APP))
 

@@ -167,7 +167,10 @@ class PatientSocket(socket):
             raise BrokenBody from None
 
     def hold_head(self) -> None:
-        """Hold back the head of an answer, so that it goes out with the body's beginning, or by `send_held`."""
+        """Hold back the head of an answer, so that it goes out with the body's beginning.
+
+        An answer may have no body, so `send_held` must follow.
+        """
         self._holds_head = True
 
     def send_held(self) -> None:

@@ -70,7 +70,11 @@ class AskedSchedule:
 def schedule_of(
     asked: Mapping[str, Any], now: int, find_calendar: FindCalendar, must_fire: bool = True
 ) -> AskedSchedule:
-    """Return a schedule made at `now` (ms UTC). Raises `InvalidInput` without one rule, or if it never fires."""
+    """Return the schedule of a new timer, made at `now` (ms UTC).
+
+    Raises `InvalidInput` for no rule, more than one, or one that cannot be read; if it `must_fire`, for one that never
+    fires.
+    """
     read = _read(asked, _new_rule(asked, None, now), None, now, find_calendar)
     if must_fire:
         _refuse_never(read.schedule, asked, now)
@@ -80,7 +84,10 @@ def schedule_of(
 def edited_schedule(
     asked: Mapping[str, Any], timer: Timer, now: int, find_calendar: FindCalendar
 ) -> AskedSchedule:
-    """Return an edited timer's schedule: absent fields stay, null removes one. Raises as `schedule_of`."""
+    """Return an edited timer's schedule: absent fields stay, null removes one. Raises as `schedule_of`.
+
+    One that does not change may have run out.
+    """
     if not asked:
         return AskedSchedule(timer.definition.schedule, timer.ending)
     rule = _changed_rule(asked, rule_of(timer.definition.schedule), now)

@@ -151,6 +151,7 @@ def _merged(held: _Headers, changes: HeaderChanges | None) -> _Headers:
 
 
 def _by_name(changes: HeaderChanges) -> dict[str, _Headers]:
+    """Return the new values of each changed header, by its name in lower case; raises `Refused`."""
     wanted: dict[str, _Headers] = {}
     for name, values in changes:
         before = wanted.get(name.lower())
@@ -246,6 +247,7 @@ def replaced_timer(asked: AskedTimer, timer: Timer, now: int, find: FindCalendar
 
 
 def _values(given: Mapping[str, Any], was: Callable[[TimerField[Any]], Any]) -> dict[str, Any]:
+    """Return a timer's new values of all `FIELDS`, by name; raises `InvalidInput`."""
     return {field.name: field.read(given, was(field)) for field in FIELDS}
 
 

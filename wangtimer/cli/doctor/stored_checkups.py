@@ -116,7 +116,10 @@ def of_pauses(store: PauseStore) -> Iterator[Finding]:
 
 
 def of_calendars(store: CalendarStore, today: date) -> Iterator[Finding]:
-    """Yield a warning for each calendar of enabled timers that ends within 60 days, a built-in one once."""
+    """Yield a warning for each calendar of enabled timers that ends within 60 days; raises `StoreAway`.
+
+    A built-in calendar is told of once, however many apps name it.
+    """
     seen: set[str] = set()
     found = 0
     for app, name in _named(store):

@@ -50,7 +50,10 @@ class _BeatEntries:
 
 
 def read_celery_module(source: str, zone: str | None, now: int) -> list[Found]:
-    """Run a module (`package.module`, `package.module:app`, a file); return its entries. Raises `BadSource`."""
+    """Run a module (`package.module`, `package.module:app`, a file); return its entries. Raises `BadSource`.
+
+    `zone` replaces the module's own.
+    """
     beat = _beat_of(source, zone)
     key_of = numbering()
     return [
@@ -214,6 +217,7 @@ def _moments(schedule: Any, beat: _BeatClock, last: datetime, count: int) -> lis
 
 
 def _cron_of(schedule: Any) -> str:
+    """Return a crontab as an expression of the unix dialect; raises `NotTaken`."""
     of_month, of_week = schedule.day_of_month, schedule.day_of_week
     day, weekday = _field(of_month, 1, DAYS_OF_MONTH), _field(of_week, 0, DAYS_OF_WEEK - 1)
     if day != "*" and weekday != "*":

@@ -97,7 +97,10 @@ _COPY_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v
 
 
 def read_dump(text: str, wanted: Collection[str]) -> tuple[dict[str, list[Row]], list[str]]:
-    """Return rows of the wanted tables, all names in lower case, and other tables with rows. Raises `BadDump`."""
+    """Return rows of the wanted tables, all names in lower case, and other tables with rows. Raises `BadDump`.
+
+    A value is text, bytes, None or `Unread`.
+    """
     reading = _Reading(text, frozenset(wanted))
     reading.read()
     return reading.rows, sorted(reading.passed_over)

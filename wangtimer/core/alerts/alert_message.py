@@ -149,7 +149,10 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class AlertMessage:
-    """Alerts of a rule, and `more`, that are told together; the last came at `gathered_at` (ms UTC; 0: none)."""
+    """Alerts of one rule that are told together; `more`: how many others there were.
+
+    `gathered_at` is when the last of them came to the others (ms UTC); 0: none did.
+    """
 
     app: str
     rule: str

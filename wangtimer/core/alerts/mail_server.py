@@ -28,7 +28,10 @@ class MailServer:
 
 
 def read_mail_server(url: str, sender: str) -> MailServer:
-    """Read `smtp://`, `smtp+starttls://` or `smtps://[user:password@]host[:port]`. No ValueError shows a password."""
+    """Read `smtp://`, `smtp+starttls://` or `smtps://[user:password@]host[:port]`.
+
+    Raises ValueError, which shows no password.
+    """
     parts = urlsplit(url)
     if parts.scheme not in _PORTS:
         raise ValueError("it is no mail server; write smtp://, smtp+starttls:// or smtps://HOST[:PORT]")

@@ -189,7 +189,10 @@ class Trouble:
         )
 
     def after_success(self, known_at: int) -> "Trouble":
-        """Return it after a success at its host, known at a moment: before its last failure it ends a row alone."""
+        """Return it after a success at its host, known at `known_at` (ms UTC).
+
+        Known before its last failure, it ends a row alone; before the first failure of a row, nothing.
+        """
         is_row_ended = self.key.event is AlertEvent.FAILURES_IN_A_ROW and known_at >= self.began_at
         trouble = self._broken() if is_row_ended else self
         return replace(trouble, well_at=known_at) if known_at >= self.failed_at else trouble

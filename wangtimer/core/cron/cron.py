@@ -186,6 +186,7 @@ def _next_full_block(cron: Cron, number: int) -> int:
 
 
 def _walk(cron: Cron, from_s: int) -> Iterator[int]:
+    """Yield the moments from `from_s` on, in seconds since epoch, ascending."""
     is_fixed = cron.meaning.is_fixed
     for stretch in stretches_from(cron.timezone, from_s):
         first_s = max(from_s, stretch.start_s)
@@ -197,6 +198,7 @@ def _walk(cron: Cron, from_s: int) -> Iterator[int]:
 
 
 def _moments_between(cron: Cron, stretch: Stretch, first_s: int) -> Iterator[int]:
+    """Yield the moments from `first_s` to the end of the stretch, in seconds since epoch, ascending."""
     offset_s = stretch.offset_s
     for wall_s in _wall_matches(cron, first_s + offset_s, stretch.end_s + offset_s):
         yield wall_s - offset_s

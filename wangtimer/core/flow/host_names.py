@@ -4,6 +4,9 @@ from ipaddress import IPv6Address
 
 
 def one_name(host: str) -> str:
-    """Return a lower-case host without the dot of a full name, and an IPv4 address within IPv6 as IPv4."""
+    """Return a host without the dot of a full name, and an IPv4 address within IPv6 as IPv4.
+
+    `host` is in lower case; an address has no brackets and its usual notation.
+    """
     mapped = IPv6Address(host).ipv4_mapped if ":" in host else None
     return str(mapped) if mapped else host.removesuffix(".")

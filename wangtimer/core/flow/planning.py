@@ -30,7 +30,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """Timers are planned two steps ahead, dense ones `dense_moments` and `least_ms`; `most_moments` at once."""
+    """How far ahead timers are planned: two steps; a dense timer `dense_moments`, but at least `least_ms`.
+
+    At most `most_moments` of one timer are planned at once.
+    """
 
     step_ms: int
     most_moments: int
@@ -39,7 +42,10 @@ class Ahead:
 
 
 def plan(timer: Timer, until: int, most: int) -> Plan:
-    """Expand `(planned_until, until]`, `most` moments at most; a schedule that ends, up to its last moment alone."""
+    """Expand `(planned_until, until]`, at most `most` moments; the rest is left to the next plan.
+
+    A schedule that ends is planned until its last moment: after that its timer is finished.
+    """
     schedule = timer.definition.schedule
     moments = schedule.moments(timer.planned_until, until, most)
     last = moments[-1] if moments else timer.planned_until
@@ -49,7 +55,10 @@ def plan(timer: Timer, until: int, most: int) -> Plan:
 
 
 def plan_ahead(timer: Timer, now: int, ahead: Ahead) -> Plan:
-    """Expand up to two steps ahead; a dense timer by count, so that its neighbours need not wait for 7,200 rows."""
+    """Expand up to two steps ahead; a dense timer by count, so that its neighbours need not wait for 7,200 rows.
+
+    A dense timer is planned again when half of its reach is left.
+    """
     far = plan(timer, now + 2 * ahead.step_ms, ahead.most_moments)
     if len(far.moments) < max(2, ahead.most_moments):
         return far

@@ -12,7 +12,11 @@ from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Bounded, Schedule, bounds_in, rule_of
 from wangtimer.core.words.words import WORDS, Language, Words, moment_text
 
-# In the order in which the API lists their fields. A new kind is added here and nowhere else.
+# In the order in which the API lists their fields. A new kind is a class in a module beside this one and an entry here;
+# its rule is a class in `core/schedules`, or that of `core/cron`. Its words are in `core/words` (`words.py` and each
+# language), its fields also in `client/timer_fields.py`, since the client imports nothing of the service, and in
+# `api/document/described_document.py`; the help of `cli/timers/timer_commands.py` names its option. An interval is
+# named in `clock_changes.py`, `api/compat/xtimer_words.py` and `cli/as_code/differences.py` too.
 KINDS: list[RuleKind[Any]] = [CronKind(), EveryKind(), EveryDaysKind(), OnceKind()]
 
 

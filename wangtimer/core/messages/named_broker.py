@@ -100,7 +100,10 @@ class NamedBroker:
         return BrokerKind.RABBITMQ if self.scheme in AMQP_SCHEMES else BrokerKind.OTHER
 
     def rights_of(self, app: str) -> list[BrokerRight]:
-        """Return the app's rights: a message has to fit one as a whole. Meaningless patterns are left out."""
+        """Return what the app may send, without patterns that mean nothing here; none: it may send nothing.
+
+        A message has to fit one of them as a whole.
+        """
         places = [_OF_KIND[kind] for kind in PlaceKind if kind in _kinds_of(self.scheme)]
         has_queues_only = self.kind is BrokerKind.OTHER
         rights = (right for right in self.rights if right.concerns(app))

@@ -25,7 +25,10 @@ class Preview:
 
 
 def preview_of(schedule: Schedule, now: int, count: int) -> Preview:
-    """Return a preview of `count` moments after `now` (ms UTC), or of a single one, also past. InvalidSchedule."""
+    """Return a preview of at most `count` moments after `now` (ms UTC); a single moment is shown even if it is past.
+
+    InvalidSchedule if a cron expression cannot be read.
+    """
     if schedule.only_moment is not None:
         # Not cached: hardly two are equal.
         return Preview((schedule.only_moment,), UTC, _describe(schedule))

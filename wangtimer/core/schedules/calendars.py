@@ -60,7 +60,10 @@ class Calendar:
 
     @property
     def known_until(self) -> date | None:
-        """The last day of which more than the weekday is known: of the last year, or the last named; None: none."""
+        """The last day of which more than the weekday is known; None if weekdays alone count.
+
+        It is the end of the last year, or the last day named.
+        """
         if self.last_year is not None:
             return date(self.last_year, 12, 31)
         return max(self.days | self.working, default=None)

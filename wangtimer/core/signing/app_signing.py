@@ -32,7 +32,10 @@ class AppSigning:
         return self if self.secrets else self._changed(now, self.is_on, (SigningSecret(1, key, now),))
 
     def keys_at(self, now: float) -> tuple[bytes, ...]:
-        """Return the keys that sign at `now` (ms UTC), the present one first. LookupError: signing is on without."""
+        """Return the keys that sign at `now` (ms UTC), the present one first; none where signing is off.
+
+        Raises LookupError where signing is on and no key signs: such a call must not go out.
+        """
         if not self.is_on:
             return ()
         keys = tuple(secret.key for secret in reversed(self.secrets) if secret.signs_at(now))

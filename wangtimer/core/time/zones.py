@@ -89,7 +89,11 @@ def transitions(name: str, year: int) -> tuple[Transition, ...]:
 
 
 def second_of_wall(name: str, wall: datetime) -> int:
-    """Return the second at which zone `name` shows `wall`: the first of two, else the next (decision 2)."""
+    """Return the second at which the clocks in zone `name` show `wall`, a naive time.
+
+    Of a time that comes twice, the first; for one that the clocks skip, the first second after it
+    (`docs/decisions/0002-dst-rule.md`).
+    """
     second = int(wall.replace(tzinfo=read_zone(name), fold=0).timestamp())
     if second + offset_at(name, second) == int(wall.replace(tzinfo=UTC).timestamp()):
         return second

@@ -102,7 +102,10 @@ def form_through(target: NamedTarget | None, own: Definition) -> CallForm:
 
 
 def refuse_misfit(target: NamedTarget, own: Definition, why_no_task: WhyNoTask) -> None:
-    """Raise `InvalidInput` where a timer's own terms do not fit its target; a sealed body is not read."""
+    """Raise `InvalidInput` where a timer's own terms do not fit its target.
+
+    A sealed body is not read: where it is no task, or not an allowed one, the firing fails.
+    """
     base, given = target.call, own.notify
     if not is_message_url(base.url):
         return
@@ -156,7 +159,10 @@ def refuse_headers_that_route(url: str, headers: tuple[tuple[str, str], ...]) ->
 
 
 def url_behind(url: str, path: str) -> str:
-    """Return the URL with a timer's `path` ("" or from `/` or `?` on, see `why_not_behind`) behind its own."""
+    """Return the URL with a timer's path, and query, behind its own; scheme, host and port are always the URL's.
+
+    `path` begins with `/` or `?`, or is empty (`why_not_behind`).
+    """
     front, _, query = url.partition("#")[0].partition("?")
     own_path, _, own_query = path.partition("?")
     if own_path:

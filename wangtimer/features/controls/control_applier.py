@@ -89,7 +89,10 @@ class ControlApplier:
         self._work(1)
 
     def apply(self) -> None:
-        """Do the same since a message asks for it; a thread that is at it already goes on for this one."""
+        """Do the same since a message asks for it; a thread that is at it already goes on for this one.
+
+        What is asked for during the last round waits for the next message or sweep.
+        """
         self._work(ROUNDS)
 
     def _work(self, rounds: int) -> None:

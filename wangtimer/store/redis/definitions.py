@@ -198,7 +198,10 @@ class DefinitionStore:
         return DefinitionsRead(found, until, sizes, None if mark is None else mark.decode()), len(texts)
 
     def note_off(self, since: Mapping[int, int], at: int) -> None:
-        """Note for some seconds that Redis knew at `at` that timers are off, each since its moment (ms UTC)."""
+        """Note for some seconds that Redis knew at `at` that timers are off, each since its moment (ms UTC).
+
+        An earlier note stays.
+        """
 
         def note(client: Any) -> None:
             with client.pipeline(transaction=False) as pipe:

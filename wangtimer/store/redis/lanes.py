@@ -164,7 +164,10 @@ class LaneStore:
     def pull(
         self, lane: SharedLane, claim_id: str, most: int, keep_leases: bool, is_again: bool = False
     ) -> Pulled:
-        """Take up to `most` due members in order; repeatable by `is_again`. Takes lost leases unless `keep_leases`."""
+        """Take up to `most` due members for this claim, in due order; repeatable under the same id with `is_again`.
+
+        Leases that ran out are taken back, unless `keep_leases`.
+        """
         return self.pull_all([PullOrder(lane, claim_id, most)], keep_leases, is_again)[0]
 
     def pull_all(
@@ -232,7 +235,10 @@ class LaneStore:
         return {lane: waiting for lane, waiting, _ in self._rests(lanes)}
 
     def feed(self, lane: SharedLane, token: str) -> int | None:
-        """Begin to feed a lane, alone; return from when on only SQL has its firings (ms UTC); None: Redis has all."""
+        """Begin to feed a lane; return from when on only SQL has its firings (ms UTC); None: Redis has all.
+
+        Who fed it before is put off: its end no longer counts.
+        """
         expiry = expiry_of(lane, self._clock.now_ms())
         since = self._connection.run("lane_feed", self._keys.of_slice(lane, "rest"), [token, expiry])
         return int(since) if since else None

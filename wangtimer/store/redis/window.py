@@ -143,7 +143,10 @@ class Window:
         return bool(self._connection.run("feed_keep", [self._keys.feeding, self._keys.feeder], arguments))
 
     def done(self, minute: int, firings: int, until_ms: int | None = None) -> bool:
-        """Mark a minute, or what is due before `until_ms` (ms UTC), as fed; False as `keep`. `firings`: in all."""
+        """Mark a minute, or what is due before `until_ms` (ms UTC), as fed; False as `keep`.
+
+        `firings`: how many the whole minute has, as far as the caller knows.
+        """
         if until_ms is None:
             until_ms = (minute + 1) * MINUTE_MS
         keys = [self._keys.fed, self._keys.feeding, self._keys.load, self._keys.part]

@@ -285,7 +285,10 @@ class AlertMessages(SqlStore):
 
 
 def in_turn(due: Iterable[tuple[str, int]], limit: int, room_of: Callable[[str], int]) -> list[int]:
-    """Return ids of `limit` messages, the first of each app, then the second. `due`: app and id in their order."""
+    """Return the ids of up to `limit` messages: the first of each app, then the second, while the app has room.
+
+    `due`: app and id in their order. `room_of` returns how many more an app may have under way.
+    """
     by_app: dict[str, list[int]] = defaultdict(list)
     for app, message_id in due:
         by_app[app].append(message_id)

@@ -102,7 +102,10 @@ class AuditLog:
         self._clock = clock
 
     def page(self, wanted: AuditFilter, limit: int, last: tuple[int, int] | None = None) -> list[AuditEntry]:
-        """Return `limit` entries, latest first, behind `last` (moment, id). Raises `InvalidInput`, `TooManyAtOnce`."""
+        """Return up to `limit` entries, latest first, behind `last` (moment, id).
+
+        Raises `InvalidInput` if they are not found within 8 s, and `TooManyAtOnce`.
+        """
         query = by_index(select(audit).where(*_matching(wanted)), _INDEXES[_seek(wanted)], audit)
         parts = self._parts(wanted, last)
         return readable_page(self._database, query, _ORDER, last, limit, _entry, descending=True, parts=parts)

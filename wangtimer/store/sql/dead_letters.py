@@ -75,7 +75,10 @@ _FAILED = KeyedStatement(
 
 
 def keep_dead_letters(sql: Connection, outcomes: Sequence[Outcome]) -> None:
-    """Keep a letter of each firing that failed for good, in the transaction of its outcome; repeatable."""
+    """Keep a letter of each firing that failed for good, in the transaction that wrote its outcome; repeatable.
+
+    An outcome that changed nothing leaves nothing.
+    """
     by_key = {outcome.member.key: outcome for outcome in outcomes if outcome.status is FiringStatus.FAILED}
     rows = _FAILED.run(sql, by_key)
     of_rows = [(row, by_key[row.timer_id, row.fire_at]) for row in rows]
@@ -157,7 +160,10 @@ class DeadLetterStore(SqlStore):
     def page(
         self, wanted: DeadLetterFilter, limit: int, after: tuple[int, int, int] | None = None
     ) -> list[DeadLetter]:
-        """Return `limit` letters, latest first, behind a key (`failed_at`, timer, `fire_at`). Raises `InvalidInput`."""
+        """Return up to `limit` letters, latest first, behind a key (`failed_at`, timer, `fire_at`).
+
+        Raises `InvalidInput` if they are not found within 8 s.
+        """
         wanted = self._bounded(wanted if after is None else _up_to(wanted, after[0]))
         return self._first_of(wanted, limit, after, latest_first=True)
 

@@ -174,7 +174,10 @@ class FiringLists(SqlStore):
         after: tuple[int, int] | None = None,
         is_patient: bool = False,
     ) -> list[FiringRecord]:
-        """Return `limit` firings after this moment and timer. Raises `InvalidInput` after 8 s, unless `is_patient`."""
+        """Return up to `limit` firings after this moment and timer.
+
+        Raises `InvalidInput` if they are not found within 8 s, unless `is_patient`.
+        """
         reach = self._reach(wanted)
         last = reach.last if after is None else min(reach.last, after[0])
         ends_at = math.inf if is_patient else end_of_patience(self._clock)

@@ -160,7 +160,10 @@ class TimerLists(SqlStore):
         after: tuple[int | str, int] | None = None,
         skipped: int = 0,
     ) -> list[Timer]:
-        """Return `limit` timers after a value and id, or `skipped`. Raises `InvalidInput` (8 s), `TooManyAtOnce`."""
+        """Return up to `limit` timers in order, from after a value and id, or after `skipped` timers.
+
+        Raises `InvalidInput` if they are not found within 8 s, and `TooManyAtOnce`.
+        """
         wanted = self._with_targets(wanted)
         way = self._way(wanted, order)
         query = way.narrow(select(timers), wanted, now).order_by(*way.order)

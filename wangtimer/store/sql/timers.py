@@ -125,7 +125,10 @@ class TimerStore:
         self._ids = TimerIds()
 
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
-        """Store a disabled timer, and the answer `keep` makes of it. Raises `Conflict`, `LimitReached`, `StoreAway`."""
+        """Store a disabled timer, and the answer `keep` makes of it.
+
+        Raises `Conflict` for a name or an answer's key in use, `LimitReached`, `StoreAway`.
+        """
         return self._create(new, now, keep, None)[0]
 
     def create_enabled(
@@ -298,7 +301,10 @@ class TimerStore:
         name: str | None = None,
         version: int | None = None,
     ) -> Timer:
-        """Delete a timer, if given one of this `name`: its history stays. Errors as for `enable`."""
+        """Delete a timer: it fires no more, its name is free, its history stays. Errors as for `enable`.
+
+        With a `name`, a timer that has another name by now is unknown.
+        """
         first = FirstTry()
         gone: list[Timer] = []
 
@@ -331,7 +337,10 @@ class TimerStore:
     def unplanned(
         self, before: int, limit: int, after: int = 0, without: Collection[int] = ()
     ) -> Readable[int, Timer]:
-        """Return enabled timers, nearest first, to be planned from `after` to `before`, but for `without`."""
+        """Return enabled timers whose next unplanned moment is after `after` and up to `before`, nearest first.
+
+        The timers `without` are left out as above.
+        """
         mark = timers.c.next_fire_at
         return self._enabled(mark, and_(mark > after, mark <= before), limit, without)
 

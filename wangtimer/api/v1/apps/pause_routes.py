@@ -140,6 +140,7 @@ def _read(wiring: Wiring, given: str) -> tuple[str, str | None]:
 
 
 def _written(given: str) -> str:
+    """Return the name as it is stored; raises `Refused` where it is none."""
     kind, _, subject = given.partition(":")
     if given == EVERYTHING or (kind == "app" and subject):
         return given

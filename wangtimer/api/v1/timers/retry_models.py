@@ -117,6 +117,7 @@ class Retry(Given):
 
 
 def _statuses(words: list[str], field: str) -> tuple[str, ...]:
+    """Return statuses in lower case, each once; raises `Refused`."""
     for word in words:
         if not _STATUS.fullmatch(word.lower()):
             mend = 'write statuses from 300 on, as in "404", or classes of them, as in "4xx"'

@@ -68,6 +68,7 @@ _taking_of_timers = partial(taking, fields=OF_TIMERS_ALONE)
 
 
 def _header_names(names: list[str] | None) -> list[str] | None:
+    """Return names of headers in lower case, each once; raises `Refused`."""
     if names is None:
         return None
     for name in names:
@@ -283,6 +284,7 @@ def _refuse_both(target: Target | TargetChange) -> None:
 def _body_of(
     target: CallFields | CallChange, headers: tuple[tuple[str, str], ...]
 ) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+    """Return the body and headers of a call; raises `Refused`."""
     task = getattr(target, "celery", None)
     if isinstance(task, GivenTask):
         if target.body is not None or target.json_ is not None:
