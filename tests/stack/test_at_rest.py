@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -26,8 +27,10 @@ STATEMENTS = 62
 
 def wakes_of(pids: list[int]) -> int:
     """Return how often the threads of processes have gone to sleep by themselves."""
-    threads = [thread for pid in pids for thread in Path(f"/proc/{pid}/task").iterdir()]
-    lines = (line for thread in threads for line in (thread / "status").read_text().splitlines())
+    lines: list[str] = []
+    for thread in (thread for pid in pids for thread in Path(f"/proc/{pid}/task").iterdir()):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            lines += (thread / "status").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
 
 
