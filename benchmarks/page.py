@@ -82,7 +82,7 @@ def render(results: Results, workloads: Mapping[str, Workload], history: str) ->
     return PAGE.format(
         pool=MARIADB_ROOM["innodb_buffer_pool_size"] >> 20,
         minutes=round(sum(result.took_s for result in shown.values()) / 60) or "?",
-        machine="\n".join(f"* {name}: {value}" for name, value in results.machine.items()),
+        machine="\n".join(f"* {name}: {value}" for name, value in sorted(results.machine.items())),
         workloads=_workload_list(shown, workloads),
         table=_workload_table(shown, workloads),
         cpu=_cpu_table(shown, workloads),

@@ -9,7 +9,6 @@ from pathlib import Path
 from benchmarks.page import number
 from benchmarks.results import Results
 from benchmarks.workload import middle
-from benchmarks.workloads.burst import BURST
 from benchmarks.workloads.peers import PEERS_BESIDE, variants_in
 
 ROOT = Path(__file__).parents[2]
@@ -54,22 +53,18 @@ def table(page: str) -> str:
 
 
 def _measured(is_chinese: bool) -> str:
-    results = Results.read(RESULTS).by_workload
-    peers, burst = results[PEERS_BESIDE.name], results[BURST.name]
+    peers = Results.read(RESULTS).by_workload[PEERS_BESIDE.name]
     day, cores, runs = peers.measured_at.split()[0], peers.ran_on.split()[0], len(peers.runs)
-    drained = number(middle(burst.values("calls_per_s")))
     if is_chinese:
         of_each = "各运行一次" if runs == 1 else f"各运行 {runs} 次，取中位数"
         return (
             f"{day} 在 {cores} 核的机器上以提交 {peers.commit} 测得，{of_each}。"
             "只有 WangTimer 把每次的结果写进 SQL，它的 CPU 包含 MariaDB 的。"
-            f"100,000 次同时到点时，WangTimer 每秒调用 {drained} 次（提交 {burst.commit}）。"
         )
     of_each = "one run of each" if runs == 1 else f"median of {runs} runs of each"
     return (
         f"Measured on {day} on {cores} cores at commit {peers.commit}, {of_each}. Only WangTimer writes each outcome "
-        f"to SQL; its CPU has MariaDB's in it. Of 100,000 at one moment WangTimer makes {drained} calls/s "
-        f"(commit {burst.commit})."
+        "to SQL; its CPU has MariaDB's in it."
     )
 
 
