@@ -29,3 +29,11 @@ def test_nobody_but_the_engine_says_where_a_body_ends(name: str) -> None:
 def test_only_known_methods_are_taken(method: str) -> None:
     with pytest.raises(ValueError, match="method"):
         request(method=method)
+
+
+@pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_a_stamp_is_read_back_as_one_header(separator: str) -> None:
+    """These end a line to Python, and none to HTTP."""
+    stamps = f"X-Said: a{separator}webhook-id: forged\r\nX-Next: b\r\n".encode()
+    read = Request("http://a/", "POST", (), b"", stamps).headers
+    assert read == (("X-Said", f"a{separator}webhook-id: forged"), ("X-Next", "b"))

@@ -43,3 +43,10 @@ def test_a_cancelled_moment_is_not_wanted_and_the_next_one_is(edited_at: int) ->
     timer = ENABLED._replace(schedule=schedule, edited_at=edited_at)
     assert (timer.has_cancelled(MOMENT_MS), timer.still_wants(MOMENT_MS)) == (True, False)
     assert timer.still_wants(MOMENT_MS + 60_000)
+
+
+@pytest.mark.parametrize(("hours", "is_known"), [(-1, True), (3, False), (47, False), (49, True)])
+def test_what_stands_so_long_after_an_edit_was_planned_by_it(hours: int, is_known: bool) -> None:
+    """Until then it may be of the schedule before: that one may have been planned two days ahead by other settings."""
+    edited = ENABLED.with_schedule(Cron.parse("0 5 * * *"), MOMENT_MS)
+    assert edited.had_planned(MOMENT_MS + hours * 3_600_000) is is_known

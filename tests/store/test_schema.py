@@ -26,6 +26,7 @@ from wangtimer.core.timers import fields, named_target, timer
 from wangtimer.core.timers.call_options import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy
 from wangtimer.core.timers.overlap import Overlap
+from wangtimer.store.sql import tables
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import metadata
 
@@ -210,3 +211,10 @@ def bytes_of(column: Column[object]) -> int:
     if isinstance(column.type, Enum):
         return 2
     return 4 * (getattr(column.type, "length", None) or 2)
+
+
+def test_a_table_or_column_of_a_feature_may_stand_in_schema_sql_too() -> None:
+    before = {name: list(table.c.keys()) for name, table in metadata.tables.items()}
+    tables._make_all((tables._HERE / "schema.sql").read_text())
+    tables._add_to_timer("overlap ENUM('allow', 'skip')")
+    assert {name: list(table.c.keys()) for name, table in metadata.tables.items()} == before

@@ -1,6 +1,8 @@
 """What becomes of a firing whose moment comes while another one of its timer is not done."""
 
+from dataclasses import replace
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +11,8 @@ from sqlalchemy import insert
 from tests.testing.timers import URL
 from wangtimer.client import Conflict
 from wangtimer.client.firing_types import Firing
+from wangtimer.executor.case import Case
+from wangtimer.executor.steps.misfire_step import MisfireStep
 from wangtimer.store.sql.tables import begun_firings
 from wangtimer.testing import Answer, MadeCall, WangTimer
 
@@ -270,3 +274,21 @@ def test_what_a_newer_one_leaves_to_be_cancelled_is_cancelled_within_a_sweep(
     ended = firings(wangtimer, timer)[:3]
     assert [one["status"] for one in ended] == ["skipped"] * 3
     assert {one["error"][:41] for one in ended} == {"overlap: cancelled, since the firing of 2"}
+
+
+@pytest.mark.parametrize("overlap", ["allow", "skip", "queueOne", "cancelOlder"])
+def test_each_is_called_though_all_are_later_than_the_next_moment(
+    wangtimer: WangTimer, monkeypatch: pytest.MonkeyPatch, overlap: str
+) -> None:
+    """A firing that gives way to a later moment that has come would give way for ever."""
+    rule = MisfireStep.rule
+
+    def late(step: MisfireStep, case: Case) -> None:
+        now = step.clock.now_ms() + 2_500
+        clock = SimpleNamespace(now_ms=lambda: now)
+        rule(replace(step, clock=clock), case)
+
+    monkeypatch.setattr(MisfireStep, "rule", late)
+    made(wangtimer, overlap, schedule={"every": "1s"})
+    wangtimer.advance(seconds=10)
+    assert len(wangtimer.calls) == 10

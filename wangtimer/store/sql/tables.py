@@ -110,10 +110,12 @@ def _add_to_timer(line: str) -> None:
         metadata.tables["timer"].append_column(column)
 
 
-_PATH = Path(__file__).with_name("schema.sql")
-_make_all(_PATH.read_text())
+_HERE = Path(__file__).parent
+_make_all((_HERE / "schema.sql").read_text())
 if "timer" not in metadata.tables:
-    raise RuntimeError(f"{_PATH} has no tables: it is to be schema.sql of the repository, or a link to it")
+    raise RuntimeError(
+        f"schema.sql in {_HERE} has no tables: it is to be that of the repository, or a link to it"
+    )
 # A DBA's schema.sql has the tables and columns of features too.
 for _schema in added("tables", "SCHEMA"):
     _make_all(_schema)
