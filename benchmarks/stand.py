@@ -2,8 +2,8 @@
 
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +16,27 @@ from benchmarks.processes import CpuReading, largest_rss_mb, read_cpu
 from benchmarks.redis_figures import commands_processed
 from benchmarks.target import LINES_WITHIN_S, Arrival, Target
 from tests.e2e.deployment import PROCESSES, Deployment
+from tests.servers.mariadb import MariaDBServer
+from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.base.settings import ENV_PREFIX, Settings
 
 # The tests' MariaDB is small so that it starts fast. This one has the memory that a DBA would give it. Commits stay
 # durable.
 MARIADB_ROOM = {"innodb_buffer_pool_size": 1 << 30, "innodb_log_file_size": 512 << 20}
+
+
+@contextmanager
+def servers_alone(directory: Path, database: str) -> Iterator[tuple[dict[str, str], dict[str, list[int]]]]:
+    """Run MariaDB and a Redis for one process that is measured; yield its settings, and the servers' pids by name."""
+    for name in ("sql", "store"):
+        (directory / name).mkdir()
+    with MariaDBServer(directory / "sql") as sql, RedisServer(redis_program(), directory / "store") as store:
+        for name, value in MARIADB_ROOM.items():
+            sql.run(f"SET GLOBAL {name} = {value}")
+        told = {"WANGTIMER_DATABASE_URL": sql.create_database(database), "WANGTIMER_STORE_URL": store.url()}
+        yield told, {"mariadb": [sql.process.pid], "redis": [store.process.pid]}
+
+
 # As the README recommends for two cores; the workload `scale` shows other numbers.
 A_PROCESS_A_CORE = {"callback": 2}
 SERVERS = ("redis-store", "redis-broker", "mariadb", "nginx")

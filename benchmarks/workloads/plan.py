@@ -13,10 +13,8 @@ from sqlalchemy.pool import NullPool
 from benchmarks.inside import run_inside
 from benchmarks.load import insert_crons
 from benchmarks.processes import read_cpu
-from benchmarks.stand import MARIADB_ROOM
+from benchmarks.stand import servers_alone
 from benchmarks.workload import Bench, Figure, Measurement
-from tests.servers.mariadb import MariaDBServer
-from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.store.sql.database import Database
 
 # Two steps are the horizon: one hour.
@@ -49,24 +47,11 @@ class Plan:
                 yield self._run(Path(directory), bench.scaled(self.timers, 100))
 
     def _run(self, directory: Path, timers: int) -> Measurement:
-        for name in ("sql", "store"):
-            (directory / name).mkdir()
-        with (
-            MariaDBServer(directory / "sql") as sql,
-            RedisServer(redis_program(), directory / "store") as store,
-        ):
-            for name, value in MARIADB_ROOM.items():
-                sql.run(f"SET GLOBAL {name} = {value}")
-            url = sql.create_database("plan")
+        with servers_alone(directory, "plan") as (told, servers):
+            url = told["WANGTIMER_DATABASE_URL"]
             _make_timers(url, timers)
-            servers = {"mariadb": [sql.process.pid], "redis": [store.process.pid]}
             cpu = read_cpu(servers)
-            told = {
-                "WANGTIMER_DATABASE_URL": url,
-                "WANGTIMER_STORE_URL": store.url(),
-                "WANGTIMER_STEP_S": str(STEP_S),
-            }
-            took = run_inside(told, "plan")
+            took = run_inside(told | {"WANGTIMER_STEP_S": str(STEP_S)}, "plan")
             used = cpu.until(read_cpu(servers))
             rows, whole = _planned(url)
             return {

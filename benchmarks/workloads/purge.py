@@ -11,10 +11,8 @@ from sqlalchemy.pool import NullPool
 
 from benchmarks.inside import run_inside
 from benchmarks.processes import read_cpu
-from benchmarks.stand import MARIADB_ROOM
+from benchmarks.stand import servers_alone
 from benchmarks.workload import Bench, Figure, Measurement
-from tests.servers.mariadb import MariaDBServer
-from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.base.settings import Settings
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.upgrade import add_missing, patient_connection
@@ -56,19 +54,10 @@ class Purge:
                 yield self._run(Path(directory), bench.scaled(self.firings, 1_000))
 
     def _run(self, directory: Path, firings: int) -> Measurement:
-        for name in ("sql", "store"):
-            (directory / name).mkdir()
-        with (
-            MariaDBServer(directory / "sql") as sql,
-            RedisServer(redis_program(), directory / "store") as store,
-        ):
-            for name, value in MARIADB_ROOM.items():
-                sql.run(f"SET GLOBAL {name} = {value}")
-            url = sql.create_database("purge")
+        with servers_alone(directory, "purge") as (told, servers):
+            url = told["WANGTIMER_DATABASE_URL"]
             unsettled = _fill(url, firings)
-            servers = {"mariadb": [sql.process.pid]}
             cpu = read_cpu(servers)
-            told = {"WANGTIMER_DATABASE_URL": url, "WANGTIMER_STORE_URL": store.url()}
             took = run_inside(told, "purge")
             used = cpu.until(read_cpu(servers))
             rows = firings - unsettled
