@@ -26,6 +26,7 @@ from wangtimer.core.near_misses import near_miss
 from wangtimer.core.retry import MOST_ATTEMPTS, RetryPolicy
 from wangtimer.core.secret_keys import read_secret_keys
 from wangtimer.core.timers.call_options import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
+from wangtimer.core.timers.timer import MOST_AHEAD_MS
 
 ENV_PREFIX = "WANGTIMER_"
 # Variables with our prefix that are no settings of the service: they belong to the command line, compose and tests.
@@ -222,7 +223,7 @@ class Settings(BaseSettings):
     step_s: int = Field(
         default=3600,
         ge=60,
-        le=86_400,
+        le=MOST_AHEAD_MS // 2_000,
         description="s; a time step. Firings are planned up to two steps ahead, and again when one step is left",
     )
     plan_every_s: int = Field(
