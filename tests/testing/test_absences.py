@@ -34,6 +34,10 @@ def made_of(
     return {"allow": due, "skip": due[:1], "queueOne": due[:2], "cancelOlder": due[-1:]}[overlap]
 
 
+def last_of_each_minute(moments: list[datetime]) -> list[datetime]:
+    return list({moment.replace(second=0): moment for moment in moments}.values())
+
+
 def be_absent(wangtimer: WangTimer, operator: Operator, kind: str, span: timedelta) -> None:
     """Let no call succeed for so long."""
     match kind:
@@ -113,7 +117,13 @@ def test_what_came_due_in_an_absence_is_made_as_the_table_says(
         assert newest in dict(later)
         assert {*outcomes[:-1]} <= {"skipped"}
     else:
-        made = made_of(due, overlap, misfire, kind, grace, ended)
-        assert Counter(fire_at for fire_at, _ in later if fire_at < ended) == Counter(made)
+        made = Counter(made_of(due, overlap, misfire, kind, grace, ended))
+        came = Counter(fire_at for fire_at, _ in later if fire_at < ended)
+        if (overlap, kind) == ("cancelOlder", "outage"):
+            # The firings of each minute come after those of the one before: the last of each may be called.
+            assert made <= came <= made | Counter(last_of_each_minute(due))
+            assert {*outcomes[:-1]} <= {"skipped", "missed"}
+        else:
+            assert came == made
     if overlap in ("skip", "queueOne"):
         assert all(at + took * period <= next_at for (_, at), (_, next_at) in pairwise(later))
