@@ -81,5 +81,5 @@ task_send_sent_event = False
 enable_utc = True
 timezone = "UTC"
 
-beat_scheduler = "celery.beat:Scheduler"
+beat_scheduler = "wangtimer.beat:PunctualScheduler"
 beat_max_loop_interval = 1
