@@ -8,7 +8,7 @@ from wangtimer.core.timers.timer import UNREAD, Definition
 from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, DefinitionsRead, lives_s
 from wangtimer.store.redis.marked_copies import MARK_FIELD
 from wangtimer.testing.doubles.hand_clock import HandClock
-from wangtimer.testing.doubles.memory_server import MemoryServer
+from wangtimer.testing.doubles.memory_server import MemoryServer, at_once
 
 
 class MemoryDefinitions:
@@ -19,36 +19,30 @@ class MemoryDefinitions:
         self._clock = clock
         self._longest_s = longest_s
 
+    @at_once
     def put(self, definitions: Iterable[Definition], may_be_far: bool = False) -> None:
-        def work() -> None:
-            for definition in definitions:
-                if definition.notify is UNREAD:
-                    continue
-                held = self._living(definition.timer_id)
-                seconds = lives_s(definition, self._clock.now_ms(), self._longest_s, may_be_far)
-                expires_at = self._clock.monotonic() + seconds
-                newest = definition if held is None or definition.version >= held.version else held
-                self._server.table("definitions")[definition.timer_id] = newest, expires_at
-
-        self._server.call(work)
+        for definition in definitions:
+            if definition.notify is UNREAD:
+                continue
+            held = self._living(definition.timer_id)
+            seconds = lives_s(definition, self._clock.now_ms(), self._longest_s, may_be_far)
+            expires_at = self._clock.monotonic() + seconds
+            newest = definition if held is None or definition.version >= held.version else held
+            self._server.table("definitions")[definition.timer_id] = newest, expires_at
 
     def get(self, timer_ids: Sequence[int]) -> DefinitionsRead:
         return self._server.call(lambda: self._told(timer_ids))
 
+    @at_once
     def get_first(self, timer_ids: Sequence[int]) -> DefinitionsRead:
-        def work() -> DefinitionsRead:
-            total = accumulate(self._size(timer_id, 0) for timer_id in timer_ids)
-            number = sum(1 for size in total if size <= READ_BYTES)
-            return self._told(timer_ids[: max(1, number)])
+        total = accumulate(self._size(timer_id, 0) for timer_id in timer_ids)
+        number = sum(1 for size in total if size <= READ_BYTES)
+        return self._told(timer_ids[: max(1, number)])
 
-        return self._server.call(work)
-
+    @at_once
     def note_off(self, since: Mapping[int, int], at: int) -> None:
-        def work() -> None:
-            for timer_and_moment in since.items():
-                self._server.table("off").setdefault(timer_and_moment, at)
-
-        self._server.call(work)
+        for timer_and_moment in since.items():
+            self._server.table("off").setdefault(timer_and_moment, at)
 
     def known_off(self, since: Mapping[int, int]) -> dict[int, int]:
         off = self._server.table("off")

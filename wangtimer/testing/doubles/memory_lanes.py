@@ -8,6 +8,7 @@ from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.redis.lanes import MEMBERS_A_SCRIPT, LaneBudget, Pulled, PullOrder
 from wangtimer.store.redis.slices import Taken
+from wangtimer.testing.doubles.memory_server import at_once
 from wangtimer.testing.doubles.memory_slices import MemorySlices, _first_until, _of
 
 
@@ -128,48 +129,40 @@ class MemoryLanes:
     def waiting_in(self, lanes: Sequence[SharedLane]) -> dict[SharedLane, int]:
         return self._server.call(lambda: {lane: len(self._slices._written(lane).due) for lane in lanes})
 
+    @at_once
     def feed(self, lane: SharedLane, token: str) -> int | None:
-        def work() -> int | None:
-            rest = self._rests.get(lane)
-            if rest is None:
-                return None
-            self._rests[lane] = replace(rest, feeder=token, low=None)
-            return rest.until
+        rest = self._rests.get(lane)
+        if rest is None:
+            return None
+        self._rests[lane] = replace(rest, feeder=token, low=None)
+        return rest.until
 
-        return self._server.call(work)
-
+    @at_once
     def fed(self, lane: SharedLane, token: str, until_ms: int | None) -> None:
-        def work() -> None:
-            rest = self._rests.get(lane)
-            if rest is None or rest.feeder != token:
-                return
-            moments = [moment for moment in (until_ms, rest.low) if moment is not None]
-            if moments:
-                self._rests[lane] = replace(rest, until=min(moments), feeder="", low=None)
-            else:
-                del self._rests[lane]
+        rest = self._rests.get(lane)
+        if rest is None or rest.feeder != token:
+            return
+        moments = [moment for moment in (until_ms, rest.low) if moment is not None]
+        if moments:
+            self._rests[lane] = replace(rest, until=min(moments), feeder="", low=None)
+        else:
+            del self._rests[lane]
 
-        self._server.call(work)
-
+    @at_once
     def enter(self, lanes: Sequence[SharedLane]) -> None:
-        def work() -> None:
-            for lane in lanes:
-                self._server.table("lanes")[lane] = str(next(self._tokens))
-
-        self._server.call(work)
+        for lane in lanes:
+            self._server.table("lanes")[lane] = str(next(self._tokens))
 
     def index(self) -> dict[SharedLane, str]:
         found = self._server.call(lambda: dict(self._server.table("lanes")))
         self._budget.keep(found)
         return found
 
+    @at_once
     def forget(self, lanes: Mapping[SharedLane, str]) -> None:
-        def work() -> None:
-            for lane, token in lanes.items():
-                if self._server.table("lanes").get(lane) == token:
-                    del self._server.table("lanes")[lane]
-
-        self._server.call(work)
+        for lane, token in lanes.items():
+            if self._server.table("lanes").get(lane) == token:
+                del self._server.table("lanes")[lane]
 
     @property
     def _rests(self) -> dict[SharedLane, Rest]:

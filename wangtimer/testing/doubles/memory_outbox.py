@@ -8,7 +8,7 @@ import orjson
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.bad_timers import Readable
-from wangtimer.testing.doubles.memory_server import MemoryServer
+from wangtimer.testing.doubles.memory_server import MemoryServer, at_once
 
 
 class MemoryOutbox:
@@ -36,13 +36,11 @@ class MemoryOutbox:
     def read(self, texts: dict[str, str]) -> Readable[str, Outcome]:
         return Readable({member: Outcome.from_wire(orjson.loads(text)) for member, text in texts.items()})
 
+    @at_once
     def forget(self, texts: dict[str, str]) -> None:
-        def work() -> None:
-            for member, text in texts.items():
-                if self._parked.get(member) == text:
-                    del self._parked[member]
-
-        self._server.call(work)
+        for member, text in texts.items():
+            if self._parked.get(member) == text:
+                del self._parked[member]
 
     @property
     def _parked(self) -> dict[str, str]:

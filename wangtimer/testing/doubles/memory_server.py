@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial, wraps
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.testing.doubles.hand_clock import HandClock
 
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
@@ -74,3 +76,24 @@ class MemoryServer:
         """Go back to a snapshot."""
         with self._lock:
             self._tables = deepcopy(snapshot)
+
+
+class OnServer(Protocol):
+    """A store of a server."""
+
+    _server: MemoryServer
+
+
+Store = TypeVar("Store", bound=OnServer)
+
+
+def at_once(
+    method: Callable[Concatenate[Store, Arguments], Result],
+) -> Callable[Concatenate[Store, Arguments], Result]:
+    """Make a method of a store one script or transaction of its server, as `MemoryServer.call` runs it."""
+
+    @wraps(method)
+    def call(store: Store, /, *args: Arguments.args, **named: Arguments.kwargs) -> Result:
+        return store._server.call(partial(method, store, *args, **named))
+
+    return call

@@ -11,7 +11,7 @@ from wangtimer.core.flow.tally import Tally
 from wangtimer.store.redis.keys import expiry_of
 from wangtimer.store.redis.slices import BacklogRoom, Leases, Taken, Turn
 from wangtimer.testing.doubles.hand_clock import HandClock
-from wangtimer.testing.doubles.memory_server import MemoryServer
+from wangtimer.testing.doubles.memory_server import MemoryServer, at_once
 
 TAKEN_BACK_A_TURN = 2_000
 ARMED_A_TURN = 5_000
@@ -53,42 +53,37 @@ class MemorySlices:
     def seconds_since_reconnect(self) -> float:
         return self._server.seconds_since_reconnect
 
+    @at_once
     def add(self, by_slice: dict[Slice, Sequence[DueMember]], is_repair: bool) -> dict[Slice, int]:
-        def work() -> dict[Slice, int]:
-            needs = {}
-            for slice_, members in by_slice.items():
-                sets = self._written(slice_)
-                for due in members:
-                    self._add(sets, due, is_repair)
-                need = self._need(sets)
-                if members and need is not None:
-                    needs[slice_] = need
-            return needs
+        needs = {}
+        for slice_, members in by_slice.items():
+            sets = self._written(slice_)
+            for due in members:
+                self._add(sets, due, is_repair)
+            need = self._need(sets)
+            if members and need is not None:
+                needs[slice_] = need
+        return needs
 
-        return self._server.call(work)
-
+    @at_once
     def arm_now(self, slice_: Slice, members: Sequence[DueMember]) -> list[DueMember]:
-        def work() -> list[DueMember]:
-            sets, now = self._written(slice_), self._by_latest()
-            new = [due for due in members if due.member not in sets.armed and due.member not in sets.running]
-            for due in new:
-                sets.due.pop(due.member, None)
-            sets.armed |= {due.member: now + self._leases.armed_ms for due in new}
-            sets.suspect |= {due.member for due in new if due.due_at <= self._latest()}
-            return new
+        sets, now = self._written(slice_), self._by_latest()
+        new = [due for due in members if due.member not in sets.armed and due.member not in sets.running]
+        for due in new:
+            sets.due.pop(due.member, None)
+        sets.armed |= {due.member: now + self._leases.armed_ms for due in new}
+        sets.suspect |= {due.member for due in new if due.due_at <= self._latest()}
+        return new
 
-        return self._server.call(work)
-
+    @at_once
     def lock(self, tokens: dict[Slice, str]) -> dict[Slice, str]:
-        def work() -> dict[Slice, str]:
-            now = self._server.now_ms()
-            free = {slice_: token for slice_, token in tokens.items() if not self._read(slice_).holder(now)}
-            for slice_, token in free.items():
-                self._lock(self._read(slice_), token)
-            return free
+        now = self._server.now_ms()
+        free = {slice_: token for slice_, token in tokens.items() if not self._read(slice_).holder(now)}
+        for slice_, token in free.items():
+            self._lock(self._read(slice_), token)
+        return free
 
-        return self._server.call(work)
-
+    @at_once
     def turn(
         self,
         slice_: Slice,
@@ -98,115 +93,98 @@ class MemorySlices:
         backlog: BacklogRoom,
         tell_all_armed: bool = False,
     ) -> Turn | None:
-        def work() -> Turn | None:
-            sets, holder = self._read(slice_), self._read(slice_).holder(self._server.now_ms())
-            if holder not in (None, token):
-                return None
-            self._lock(sets, token)
-            if not keep_leases:
-                self._take_back(slice_, sets.armed)
-                self._take_back(slice_, sets.running)
-            stood_armed = list(sets.armed) if tell_all_armed else []
-            now_armed = self._arm(slice_, credit, backlog)
-            for member in stood_armed:
-                moment = member.fire_at if member.attempt == 1 else self._now()
-                now_armed = (*now_armed, DueMember(member, moment))
-                sets.suspect.add(member)
-            first = min(sets.due.values(), default=None)
-            counts = len(sets.due), len(sets.armed), len(sets.running)
-            return Turn(holder is None, first, *counts, now_armed)
-
-        return self._server.call(work)
+        sets, holder = self._read(slice_), self._read(slice_).holder(self._server.now_ms())
+        if holder not in (None, token):
+            return None
+        self._lock(sets, token)
+        if not keep_leases:
+            self._take_back(slice_, sets.armed)
+            self._take_back(slice_, sets.running)
+        stood_armed = list(sets.armed) if tell_all_armed else []
+        now_armed = self._arm(slice_, credit, backlog)
+        for member in stood_armed:
+            moment = member.fire_at if member.attempt == 1 else self._now()
+            now_armed = (*now_armed, DueMember(member, moment))
+            sets.suspect.add(member)
+        first = min(sets.due.values(), default=None)
+        counts = len(sets.due), len(sets.armed), len(sets.running)
+        return Turn(holder is None, first, *counts, now_armed)
 
     def next_need(self, slice_: Slice) -> int | None:
         return self._server.call(lambda: self._need(self._read(slice_)))
 
+    @at_once
     def needs_of_same(self, tallies: Mapping[Slice, Tally]) -> dict[Slice, int]:
-        def work() -> dict[Slice, int]:
-            needs = {}
-            for slice_, tally in tallies.items():
-                sets = self._read(slice_)
-                nearest = sorted(sets.due, key=lambda member: (sets.due[member], str(member)))[: tally.number]
-                found = Tally()
-                for member in nearest:
-                    found = found.plus(Tally.of_one(member.timer_id, sets.due[member]))
-                need = self._need(sets)
-                if found == tally and need is not None:
-                    needs[slice_] = need
-            return needs
+        needs = {}
+        for slice_, tally in tallies.items():
+            sets = self._read(slice_)
+            nearest = sorted(sets.due, key=lambda member: (sets.due[member], str(member)))[: tally.number]
+            found = Tally()
+            for member in nearest:
+                found = found.plus(Tally.of_one(member.timer_id, sets.due[member]))
+            need = self._need(sets)
+            if found == tally and need is not None:
+                needs[slice_] = need
+        return needs
 
-        return self._server.call(work)
-
+    @at_once
     def unlock(self, slice_: Slice, token: str) -> None:
-        def work() -> None:
-            if self._read(slice_).holder(self._server.now_ms()) == token:
-                self._read(slice_).token = ""
+        if self._read(slice_).holder(self._server.now_ms()) == token:
+            self._read(slice_).token = ""
 
-        self._server.call(work)
-
+    @at_once
     def claim(self, slice_: Slice, claim_id: str, members: Sequence[Member]) -> list[Taken]:
-        def work() -> list[Taken]:
-            sets = self._written(slice_)
-            for member in members:
-                if sets.armed.pop(member, None) is not None:
-                    sets.running[member] = self._by_latest() + self._leases.running_ms
-                    sets.owner[member] = claim_id
-            mine = _of(claim_id, sets, members)
-            return [Taken(member, member in sets.suspect, sets.deaths.get(member, 0)) for member in mine]
+        sets = self._written(slice_)
+        for member in members:
+            if sets.armed.pop(member, None) is not None:
+                sets.running[member] = self._by_latest() + self._leases.running_ms
+                sets.owner[member] = claim_id
+        mine = _of(claim_id, sets, members)
+        return [Taken(member, member in sets.suspect, sets.deaths.get(member, 0)) for member in mine]
 
-        return self._server.call(work)
-
+    @at_once
     def renew(
         self, held: dict[tuple[SliceOrLane, str], Sequence[Member]]
     ) -> dict[tuple[SliceOrLane, str], set[Member]]:
-        def work() -> dict[tuple[SliceOrLane, str], set[Member]]:
-            mine = {}
-            for (slice_, claim_id), members in held.items():
-                sets = self._read(slice_)
-                mine[slice_, claim_id] = set(_of(claim_id, sets, members))
-                for member in mine[slice_, claim_id] & sets.running.keys():
-                    lease_end = self._by_latest() + self._leases.running_ms
-                    sets.running[member] = max(sets.running[member], lease_end)
-            return mine
+        mine = {}
+        for (slice_, claim_id), members in held.items():
+            sets = self._read(slice_)
+            mine[slice_, claim_id] = set(_of(claim_id, sets, members))
+            for member in mine[slice_, claim_id] & sets.running.keys():
+                lease_end = self._by_latest() + self._leases.running_ms
+                sets.running[member] = max(sets.running[member], lease_end)
+        return mine
 
-        return self._server.call(work)
-
+    @at_once
     def release(self, held: dict[tuple[SliceOrLane, str], Sequence[Member]]) -> None:
-        def work() -> None:
-            for (slice_, claim_id), members in held.items():
-                sets = self._read(slice_)
-                for member in _of(claim_id, sets, members):
-                    _let_go(sets, member)
-                    sets.suspect.discard(member)
-                    sets.deaths.pop(member, None)
-                    sets.apart.pop(member, None)
+        for (slice_, claim_id), members in held.items():
+            sets = self._read(slice_)
+            for member in _of(claim_id, sets, members):
+                _let_go(sets, member)
+                sets.suspect.discard(member)
+                sets.deaths.pop(member, None)
+                sets.apart.pop(member, None)
 
-        self._server.call(work)
-
+    @at_once
     def try_apart(
         self, held: dict[tuple[SliceOrLane, str], Sequence[Member]], deaths: int
     ) -> dict[tuple[SliceOrLane, str], set[Member]]:
-        def work() -> dict[tuple[SliceOrLane, str], set[Member]]:
-            mine = {}
-            for (slice_, claim_id), members in held.items():
-                sets = self._written(slice_)
-                mine[slice_, claim_id] = {member for member in members if sets.owner.get(member) == claim_id}
-                sets.apart |= dict.fromkeys(mine[slice_, claim_id], deaths)
-            return mine
-
-        return self._server.call(work)
-
-    def put_back(self, slice_: SliceOrLane, claim_id: str, members: Sequence[DueMember]) -> None:
-        def work() -> None:
+        mine = {}
+        for (slice_, claim_id), members in held.items():
             sets = self._written(slice_)
-            moments = {due.member: due.due_at for due in members}
-            for member in _of(claim_id, sets, list(moments)):
-                _let_go(sets, member)
-                sets.due[member] = moments[member]
-                sets.suspect.add(member)
-                sets.apart.pop(member, None)
+            mine[slice_, claim_id] = {member for member in members if sets.owner.get(member) == claim_id}
+            sets.apart |= dict.fromkeys(mine[slice_, claim_id], deaths)
+        return mine
 
-        self._server.call(work)
+    @at_once
+    def put_back(self, slice_: SliceOrLane, claim_id: str, members: Sequence[DueMember]) -> None:
+        sets = self._written(slice_)
+        moments = {due.member: due.due_at for due in members}
+        for member in _of(claim_id, sets, list(moments)):
+            _let_go(sets, member)
+            sets.due[member] = moments[member]
+            sets.suspect.add(member)
+            sets.apart.pop(member, None)
 
     def _add(self, sets: Sets, due: DueMember, is_repair: bool) -> None:
         if sets.holds(due.member):

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from wangtimer.store.redis.marked_copies import MARK_FIELD, Copy
-from wangtimer.testing.doubles.memory_server import MemoryServer
+from wangtimer.testing.doubles.memory_server import MemoryServer, at_once
 
 
 class MemoryLoad:
@@ -13,14 +13,12 @@ class MemoryLoad:
     def __init__(self, server: MemoryServer) -> None:
         self._server = server
 
+    @at_once
     def reserve(self, counts: dict[int, int]) -> dict[int, int]:
-        def work() -> dict[int, int]:
-            load: dict[int, int] = self._server.table("load")
-            before = {minute: load.get(minute, 0) for minute in counts}
-            load.update({minute: before[minute] + number for minute, number in counts.items()})
-            return before
-
-        return self._server.call(work)
+        load: dict[int, int] = self._server.table("load")
+        before = {minute: load.get(minute, 0) for minute in counts}
+        load.update({minute: before[minute] + number for minute, number in counts.items()})
+        return before
 
 
 class MemoryQueueWorkers:
@@ -29,12 +27,10 @@ class MemoryQueueWorkers:
     def __init__(self, server: MemoryServer) -> None:
         self._server = server
 
+    @at_once
     def note(self, queues: Iterable[str]) -> None:
-        def work() -> None:
-            now = int(self._server.now_ms())
-            self._server.table("queue_workers").update(dict.fromkeys(queues, now))
-
-        self._server.call(work)
+        now = int(self._server.now_ms())
+        self._server.table("queue_workers").update(dict.fromkeys(queues, now))
 
     def seen(self) -> dict[str, int]:
         return self._server.call(lambda: dict(self._server.table("queue_workers")))
@@ -74,12 +70,10 @@ class MemoryMarkedCopies:
             self._marks += 1
             table |= {copy.field: copy, MARK_FIELD: f"{id(self)} {self._marks}"}
 
+    @at_once
     def get(self, fields: Sequence[str]) -> tuple[str | None, Iterator[Copy]]:
-        def work() -> tuple[str | None, Iterator[Copy]]:
-            table = self._server.table("signing")
-            return table.get(MARK_FIELD), iter([table[field] for field in fields if field in table])
-
-        return self._server.call(work)
+        table = self._server.table("signing")
+        return table.get(MARK_FIELD), iter([table[field] for field in fields if field in table])
 
     def drop(self, field: str) -> None:
         self._server.call(lambda: self._server.table("signing").pop(field, None))

@@ -13,7 +13,7 @@ from wangtimer.store.redis.window import (
     WindowRule,
     fed_until_of,
 )
-from wangtimer.testing.doubles.memory_server import MemoryServer
+from wangtimer.testing.doubles.memory_server import MemoryServer, at_once
 
 _tokens = count(1)
 
@@ -38,12 +38,10 @@ class MemoryWindow:
     def announced(self) -> int | None:
         return self._server.call(lambda: self._marks.get("announced"))
 
+    @at_once
     def fed_until(self) -> int | None:
-        def work() -> int | None:
-            marks = self._marks
-            return fed_until_of(marks["fed"], marks.get("part", 0)) if "fed" in marks else None
-
-        return self._server.call(work)
+        marks = self._marks
+        return fed_until_of(marks["fed"], marks.get("part", 0)) if "fed" in marks else None
 
     def next(self, now: int, from_present: bool, look: int | None = None) -> Next:
         number = look or self._looks + 1
@@ -84,45 +82,35 @@ class MemoryWindow:
 
         return self._server.call(work)
 
+    @at_once
     def keep(self, minute: int, look: int | None = None) -> bool:
-        feeding = minute, self._token, look or self._looks
+        marks, feeding = self._marks, (minute, self._token, look or self._looks)
+        if marks.get("feeding") != feeding or self._is_other_feeder() or self._is_late(feeding[2]):
+            return False
+        marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS, feeding[2]
+        return True
 
-        def work() -> bool:
-            marks = self._marks
-            if marks.get("feeding") != feeding or self._is_other_feeder() or self._is_late(feeding[2]):
-                return False
-            marks["feeder"] = self._token, self._server.now_ms() + FEEDER_LEASE_MS, feeding[2]
-            return True
-
-        return self._server.call(work)
-
+    @at_once
     def done(self, minute: int, firings: int, until_ms: int | None = None, look: int | None = None) -> bool:
-        feeding = minute, self._token, look or self._looks
+        marks, load = self._marks, self._server.table("load")
+        if marks.get("feeding") != (minute, self._token, look or self._looks):
+            return False
+        del marks["feeding"]
+        if until_ms is not None and until_ms < (minute + 1) * MINUTE_MS:
+            marks["part"] = until_ms
+        else:
+            marks["fed"] = max(marks.get("fed", -1), minute)
+            self._forget("part")
+        load[minute] = max(load.get(minute, 0), firings)
+        return True
 
-        def work() -> bool:
-            marks, load = self._marks, self._server.table("load")
-            if marks.get("feeding") != feeding:
-                return False
-            del marks["feeding"]
-            if until_ms is not None and until_ms < (minute + 1) * MINUTE_MS:
-                marks["part"] = until_ms
-            else:
-                marks["fed"] = max(marks.get("fed", -1), minute)
-                self._forget("part")
-            load[minute] = max(load.get(minute, 0), firings)
-            return True
-
-        return self._server.call(work)
-
+    @at_once
     def narrow(self, now: int) -> None:
-        def work() -> None:
-            marks, least = self._marks, (now + self._rule.least_ms) // MINUTE_MS
-            marks["narrow"] = self._server.now_ms() + NARROW_MS
-            if marks.get("announced", least) > least:
-                marks["announced"], marks["fed"] = least, min(marks.get("fed", least), least)
-                self._forget("feeding", "part")
-
-        self._server.call(work)
+        marks, least = self._marks, (now + self._rule.least_ms) // MINUTE_MS
+        marks["narrow"] = self._server.now_ms() + NARROW_MS
+        if marks.get("announced", least) > least:
+            marks["announced"], marks["fed"] = least, min(marks.get("fed", least), least)
+            self._forget("feeding", "part")
 
     def compared(self) -> int:
         return self._server.call(lambda: int(self._marks.get("compared", 0)))
