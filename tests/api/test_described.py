@@ -1,8 +1,11 @@
 """Nothing in the OpenAPI document is left without words and examples, and its examples are true to its schemas."""
 
+import ast
 import json
 import re
 from collections.abc import Iterator
+from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +17,10 @@ from tests.in_one import in_one
 from wangtimer.api.access.rights import RIGHTS, Open
 from wangtimer.api.openapi import document
 
+ROOT = Path(__file__).parents[2]
 DOCUMENT: dict[str, Any] = json.loads(document())
 SCHEMAS, EXAMPLES = (DOCUMENT["components"][name] for name in ("schemas", "examples"))
-CODES_PAGE = Path(__file__).parents[2] / "docs/api-errors.md"
+CODES_PAGE = ROOT / "docs/api-errors.md"
 # The web server's own, in HTML, before a request is one of ours.
 TOO_LONG = "414"
 
@@ -44,8 +48,32 @@ def examples_of(content: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def texts_below_fields() -> Iterator[tuple[str, str, str, str]]:
+    """Yield each text below a field of a model, with the model's module and name and the field's name."""
+    for path in sorted(
+        path for room in ("api", "features") for path in (ROOT / "wangtimer" / room).rglob("*.py")
+    ):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for model in ast.parse(path.read_text()).body:
+            for field, below in pairwise(model.body) if isinstance(model, ast.ClassDef) else ():
+                match field, below:
+                    case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                        yield module, model.name, name, " ".join(text.split())
+
+
 def check(value: Any, schema: dict[str, Any]) -> None:
     jsonschema.validate(value, {**schema, "components": DOCUMENT["components"]})
+
+
+def test_a_text_below_a_field_is_its_description() -> None:
+    texts = list(texts_below_fields())
+    assert len(texts) > 100
+    lost = [
+        f"{module}.{model}.{name}"
+        for module, model, name, text in texts
+        if getattr(import_module(module), model).model_fields[name].description != text
+    ]
+    assert not lost, "the description of their type takes the place of these: write Field(description=...)"
 
 
 @in_one("name", SCHEMAS)

@@ -152,14 +152,9 @@ class StoppedData(Sent):
 
     at: ShownMoment
     at_ms: int
-    state: Annotated[
-        StopState,
-        Field(
-            description="cancelled: no call of this moment is made any more. in_flight: the moment is near, or past "
-            "without an outcome, so its call may be on its way; its record will say. already_fired: its call was sent, "
-            "and there is no later moment"
-        ),
-    ]
+    state: StopState
+    """cancelled: no call of this moment is made any more. in_flight: the moment is near, or past without an outcome, so
+    its call may be on its way; its record will say. already_fired: its call was sent, and there is no later moment"""
 
 
 StoppedField = Annotated[

@@ -254,24 +254,14 @@ class TimerTerms(TermFields):
     """A whole timer without its app."""
 
     name: Name
-    creator: Annotated[str | None, Field(description="accepted from xTimer's clients, and ignored")] = None
+    creator: str | None = None
+    """accepted from xTimer's clients, and ignored"""
     status: Annotated[
-        int | None,
-        Field(
-            description="xTimer's clients write 0 or 1: disabled, as every new timer is",
-            json_schema_extra={"minimum": 0, "maximum": 1},
-        ),
-        AfterValidator(check_new_status),
+        int | None, Field(json_schema_extra={"minimum": 0, "maximum": 1}), AfterValidator(check_new_status)
     ] = None
-    notify_type: Annotated[
-        int | None,
-        Field(
-            alias="notify_type",
-            description="1 is HTTP, the only value, as xTimer's web page sends it",
-            ge=1,
-            le=1,
-        ),
-    ] = None
+    """xTimer's clients write 0 or 1: disabled, as every new timer is"""
+    notify_type: Annotated[int | None, Field(alias="notify_type", ge=1, le=1)] = None
+    """1 is HTTP, the only value, as xTimer's web page sends it"""
     notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
 
     @property
@@ -309,10 +299,8 @@ class EditTimer(ChangedTerms):
 
     app: App
     id: Id
-    version: Annotated[
-        int | None,
-        Field(ge=1, description="refuse (409) where the timer is no longer at this version"),
-    ] = None
+    version: Annotated[int | None, Field(ge=1)] = None
+    """refuse (409) where the timer is no longer at this version"""
 
 
 class TimerKey(Given):
@@ -355,12 +343,10 @@ class RecordsQuery(Given):
 
     app: App
     id: Annotated[Id | None, BeforeValidator(number)] = None
-    timer_id: Annotated[
-        Id | None, BeforeValidator(number), Field(alias="timerID", description="xTimer's name for id")
-    ] = None
-    pending: Annotated[bool, BeforeValidator(flag), Field(description="also show planned future firings")] = (
-        False
-    )
+    timer_id: Annotated[Id | None, BeforeValidator(number), Field(alias="timerID")] = None
+    """xTimer's name for id"""
+    pending: Annotated[bool, BeforeValidator(flag)] = False
+    """also show planned future firings"""
     limit: Limit = PAGE
     cursor: Cursor | None = None
 
@@ -392,12 +378,10 @@ class FilterFields(Given):
 class TimersQuery(FilterFields, OfAnApp):
     """Which of an app's timers, in what order, and which page."""
 
-    sort: Annotated[
-        Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None,
-        Field(
-            description="with a minus the largest comes first; id by default, -id in numbered pages, as in xTimer"
-        ),
-    ] = None
+    sort: (
+        Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None
+    ) = None
+    """with a minus the largest comes first; id by default, -id in numbered pages, as in xTimer"""
     limit: Limit = PAGE
     cursor: Cursor | None = None
     page_index: PageIndex = None

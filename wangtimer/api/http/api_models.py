@@ -35,6 +35,9 @@ class SizedNumbers(GenerateJsonSchema):
 class Described(BaseModel):
     """A model of the API.
 
+    The text below a field is its description. `Field(description=...)` has one that is worked out, that takes the place
+    of its type's, or that fits beside each field of the model.
+
     `meant_elsewhere` says of fields it does not have where what they mean is to be had. `our_words` has other people's
     words for its fields; None: those of the compatible paths. `words_here` has such words for the fields of a model
     within a request, and `value_words` by field for its values: they come first. `needed` says of a required field how
@@ -42,6 +45,8 @@ class Described(BaseModel):
     by which they name what an error may be about. `is_call`: it is an HTTP call, which stands within other requests
     elsewhere.
     """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {}
     our_words: ClassVar[Mapping[str, str] | None] = None
@@ -61,6 +66,14 @@ class Described(BaseModel):
     @classmethod
     def _new_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
         return super().model_json_schema(*args, **({"schema_generator": SizedNumbers} | options))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        for field in cls.__pydantic_fields__.values():
+            if field.description is not None:
+                # Of a text of several lines.
+                field.description = " ".join(field.description.split())
+        return handler(source)
 
 
 @cache
@@ -91,7 +104,7 @@ class Sent(Described):
         for field in cls.__pydantic_fields__.values():
             if field.default is None:
                 field.exclude_if = _is_none
-        return handler(source)
+        return super().__get_pydantic_core_schema__(source, handler)
 
     @classmethod
     def of(cls, source: object = None, /, **further: Any) -> Self:

@@ -44,7 +44,9 @@ _DECIMAL = re.compile(r"-?[0-9]{1,30}")
 class Given(Described):
     """A model that a caller sends; its JSON names are camelCase."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, alias_generator=to_camel)
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, alias_generator=to_camel, use_attribute_docstrings=True
+    )
 
 
 class GivenInPath(Given):

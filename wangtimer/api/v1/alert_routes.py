@@ -132,28 +132,19 @@ class GivenDestination(Given):
         Field(
             min_length=1,
             max_length=MOST_URL_CHARACTERS,
-            description="where to post; of a robot the whole URL with its key. As it is shown: it stays",
             examples=["https://oapi.dingtalk.com/robot/send?access_token=0f1e2d"],
         ),
     ] = None
+    """where to post; of a robot the whole URL with its key. As it is shown: it stays"""
     secret: Annotated[
-        str | None,
-        Field(
-            min_length=1,
-            max_length=MOST_SECRET_CHARACTERS,
-            description="with which messages are signed for a robot of DingTalk or Feishu; *** : it stays",
-            examples=["SEC0f1e2d"],
-        ),
+        str | None, Field(min_length=1, max_length=MOST_SECRET_CHARACTERS, examples=["SEC0f1e2d"])
     ] = None
+    """with which messages are signed for a robot of DingTalk or Feishu; *** : it stays"""
     to: Annotated[
         list[Annotated[str, Field(max_length=320)]] | None,
-        Field(
-            min_length=1,
-            max_length=MOST_ADDRESSES,
-            description="mail addresses",
-            examples=[["ops@shop.example"]],
-        ),
+        Field(min_length=1, max_length=MOST_ADDRESSES, examples=[["ops@shop.example"]]),
     ] = None
+    """mail addresses"""
 
     def of_rules(self, app: str, was: Destination | None) -> Destination:
         """Return where messages are to go; raises `Refused`. `was`: where they went before; None: it is new."""
@@ -234,27 +225,18 @@ class AlertRuleBody(Given):
         duration("tell of firings that were first sent so much later than their moment", "30s"),
     ] = None
     key_prefix: Annotated[
-        str | None,
-        Field(
-            min_length=1,
-            max_length=NAME_CHARACTERS,
-            description="tell of timers alone whose key begins so; absent: of all of the app",
-            examples=["billing-"],
-        ),
+        str | None, Field(min_length=1, max_length=NAME_CHARACTERS, examples=["billing-"])
     ] = None
-    per: Annotated[
-        PerWord,
-        Field(
-            description="what is one trouble: host: of all timers that call one host, or go through one named target; "
-            "timer: of each timer",
-            examples=["timer"],
-        ),
-    ] = "host"
+    """tell of timers alone whose key begins so; absent: of all of the app"""
+    per: Annotated[PerWord, Field(examples=["timer"])] = "host"
+    """what is one trouble: host: of all timers that call one host, or go through one named target; timer: of each
+    timer"""
     repeat_after: Annotated[
         GivenDuration,
         duration("tell again of what goes on for so long; absent: once, until it is back to normal", "1h"),
     ] = None
-    destination: Annotated[GivenDestination, Field(description="where messages go")]
+    destination: GivenDestination
+    """where messages go"""
 
     def rule_of(self, app: str, name: str, was: AlertRule | None) -> AlertRule:
         """Return what the rule is to be; raises `Refused`."""
@@ -286,17 +268,12 @@ class ShownDestination(Sent):
     """Where messages go; `***` stands in place of each secret."""
 
     kind: _Kind
-    url: Annotated[
-        str | None,
-        Field(
-            description="without its path and query, which may be secret; null: mail, or its key is missing",
-            examples=["https://oapi.dingtalk.com/***"],
-        ),
-    ]
-    secret: Annotated[str | None, Field(description="***; null: none", examples=["***"])]
-    to: Annotated[
-        list[str], Field(description="mail addresses; none but for mail", examples=[["ops@shop.example"]])
-    ]
+    url: Annotated[str | None, Field(examples=["https://oapi.dingtalk.com/***"])]
+    """without its path and query, which may be secret; null: mail, or its key is missing"""
+    secret: Annotated[str | None, Field(examples=["***"])]
+    """***; null: none"""
+    to: Annotated[list[str], Field(examples=[["ops@shop.example"]])]
+    """mail addresses; none but for mail"""
 
 
 class ShownAlertRule(Sent):

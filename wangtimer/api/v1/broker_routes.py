@@ -36,18 +36,12 @@ class ShownBrokerRight(Sent):
 class ShownNamedBroker(Sent):
     """A broker that the app may send messages to."""
 
-    name: Annotated[str, Field(description="a target names it so, as `broker`", examples=["orders"])]
-    kind: Annotated[
-        BrokerKind,
-        Field(
-            description='other: it has queues only; `exchange` of a target is "", and `routingKey` the queue',
-            examples=["rabbitmq"],
-        ),
-    ]
-    allowed: Annotated[
-        list[ShownBrokerRight],
-        Field(description="what the app may send there; a message has to fit one of these as a whole"),
-    ]
+    name: Annotated[str, Field(examples=["orders"])]
+    """a target names it so, as `broker`"""
+    kind: Annotated[BrokerKind, Field(examples=["rabbitmq"])]
+    """other: it has queues only; `exchange` of a target is "", and `routingKey` the queue"""
+    allowed: list[ShownBrokerRight]
+    """what the app may send there; a message has to fit one of these as a whole"""
 
 
 class Brokers(Sent):

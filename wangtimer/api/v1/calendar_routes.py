@@ -70,14 +70,9 @@ class CalendarBody(Given):
 
     weekdays: Annotated[
         list[Weekday],
-        Field(
-            default_factory=list,
-            max_length=6,
-            fail_fast=True,
-            description="days of the week",
-            examples=[["saturday", "sunday"]],
-        ),
+        Field(default_factory=list, max_length=6, fail_fast=True, examples=[["saturday", "sunday"]]),
     ]
+    """days of the week"""
     days: Days
     working: WorkingDays
 
@@ -85,18 +80,15 @@ class CalendarBody(Given):
 class ShownFollowing(Sent):
     """How many of the app's timers that name a calendar use its latest days."""
 
-    followers: Annotated[int, Field(description="timers that name it")]
-    left: Annotated[
-        int, Field(description="timers that do not use its latest days yet; usually they do within seconds")
-    ]
-    refused: Annotated[
-        int,
-        Field(
-            description="timers that keep older days: moments with these could not be worked out, or the app's "
-            "`timerBytes` have no room for these"
-        ),
-    ]
-    refused_ids: Annotated[list[int], Field(description="the first ten of the refused timers")]
+    followers: int
+    """timers that name it"""
+    left: int
+    """timers that do not use its latest days yet; usually they do within seconds"""
+    refused: int
+    """timers that keep older days: moments with these could not be worked out, or the app's `timerBytes` have no room
+    for these"""
+    refused_ids: list[int]
+    """the first ten of the refused timers"""
 
 
 class ShownCalendar(Sent):

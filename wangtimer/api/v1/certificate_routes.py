@@ -43,21 +43,13 @@ class ClientCertificateBody(Given):
     """A certificate and its key."""
 
     certificate: Annotated[
-        str,
-        Field(
-            max_length=MOST_PEM_CHARACTERS,
-            description="PEM: the app's own certificate first, then those that vouch for it",
-            examples=["-----BEGIN CERTIFICATE-----\n..."],
-        ),
+        str, Field(max_length=MOST_PEM_CHARACTERS, examples=["-----BEGIN CERTIFICATE-----\n..."])
     ]
+    """PEM: the app's own certificate first, then those that vouch for it"""
     private_key: Annotated[
-        str,
-        Field(
-            max_length=MOST_KEY_CHARACTERS,
-            description="PEM, without a password; it is stored encrypted, and no answer shows it",
-            examples=["-----BEGIN PRIVATE KEY-----\n..."],
-        ),
+        str, Field(max_length=MOST_KEY_CHARACTERS, examples=["-----BEGIN PRIVATE KEY-----\n..."])
     ]
+    """PEM, without a password; it is stored encrypted, and no answer shows it"""
 
 
 class ShownClientCertificate(Sent):

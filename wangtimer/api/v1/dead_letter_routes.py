@@ -51,22 +51,20 @@ _Target = Annotated[str | None, Field(description="the named target of its timer
 class ShownDeadLetter(Sent):
     """A firing that has failed for good."""
 
-    id: Annotated[
-        str,
-        Field(
-            description="the firing's id, the webhook-id of its callbacks",
-            examples=["890342217101453-1795198611123"],
-        ),
-    ]
+    id: Annotated[str, Field(examples=["890342217101453-1795198611123"])]
+    """the firing's id, the webhook-id of its callbacks"""
     timer_id: int
-    timer_key: Annotated[str, Field(description="its timer's key when it failed")]
+    timer_key: str
+    """its timer's key when it failed"""
     app: str
     kind: ShownKind
     fire_at: Annotated[Text, Field(description="its scheduled moment")]
     failed_at: Annotated[Text, Field(description="when its last attempt ended")]
-    attempt: Annotated[int, Field(description="the number of the last attempt")]
+    attempt: int
+    """the number of the last attempt"""
     reason: _Reason
-    http_status: Annotated[int | None, Field(description="of the last attempt; null: no answer")]
+    http_status: int | None
+    """of the last attempt; null: no answer"""
     error: str
     host: _Host
     target: _Target
@@ -185,10 +183,8 @@ class _Conditions(Given):
     our_words: ClassVar[Mapping[str, str] | None] = _OUR_WORDS
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
-    timer: Annotated[
-        str | None,
-        Field(description="of this timer: its id, or `key:` and its key", examples=["key:order-42"]),
-    ] = None
+    timer: Annotated[str | None, Field(examples=["key:order-42"])] = None
+    """of this timer: its id, or `key:` and its key"""
     reason: _GivenReason = None
     host: _GivenHost = None
     target: _GivenTarget = None
@@ -211,10 +207,8 @@ class DeadLetterQuery(PageQuery, DeadLetterConditions):
 class _Chosen(_Conditions):
     """Dead letters to act on: those of the firings in `ids`, or all since a moment that meet the conditions."""
 
-    ids: Annotated[
-        list[str] | None,
-        Field(min_length=1, max_length=MOST_NAMED, fail_fast=True, description="of these firings"),
-    ] = None
+    ids: Annotated[list[str] | None, Field(min_length=1, max_length=MOST_NAMED, fail_fast=True)] = None
+    """of these firings"""
     since: Annotated[GivenMoment, moment(_SINCE)] = None
     until: Annotated[GivenMoment, moment(_UNTIL)] = None
 

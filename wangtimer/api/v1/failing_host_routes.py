@@ -25,29 +25,17 @@ MOST_NAMED = 5
 class ShownFailingHost(Sent):
     """A host to which each of an app's calls fails."""
 
-    host: Annotated[
-        str,
-        Field(
-            description="scheme, host and port, then `/` and the first segment of the path or `#` and the name of the "
-            "target; without these, all parts of the host beyond the 16 that are judged by themselves; of a broker "
-            "`broker:NAME`",
-            examples=["https://shop.example:443/orders"],
-        ),
-    ]
+    host: Annotated[str, Field(examples=["https://shop.example:443/orders"])]
+    """scheme, host and port, then `/` and the first segment of the path or `#` and the name of the target; without
+    these, all parts of the host beyond the 16 that are judged by themselves; of a broker `broker:NAME`"""
     since: Annotated[
         Text, Field(description="the first failure that no answer followed, nor a silence of over 36 hours")
     ]
     last_failed_at: Annotated[Text, Field(description="the last failure so far")]
-    last_error: Annotated[
-        str, Field(description="what came of that call", examples=["timed out after 10000 ms", "HTTP 503"])
-    ]
-    disabled_at: Annotated[
-        Text | None,
-        Field(
-            description="since when the app's firings for it fail without a call, as it failed for days; null: they "
-            "wait for it"
-        ),
-    ]
+    last_error: Annotated[str, Field(examples=["timed out after 10000 ms", "HTTP 503"])]
+    """what came of that call"""
+    disabled_at: Text | None
+    """since when the app's firings for it fail without a call, as it failed for days; null: they wait for it"""
 
 
 class FailingHosts(Sent):
@@ -60,13 +48,9 @@ class FailingHostOfApp(ShownFailingHost):
     """A host to which each call of one app fails."""
 
     app: str
-    waiting: Annotated[
-        int,
-        Field(
-            description="firings that wait in Redis for the host or for a limit of calls to it, those of other apps "
-            "included; not those that an operator paused"
-        ),
-    ]
+    waiting: int
+    """firings that wait in Redis for the host or for a limit of calls to it, those of other apps included; not those
+    that an operator paused"""
 
 
 class FailingHostsOfAllApps(Sent):
@@ -80,15 +64,11 @@ class EnableHostBody(Given):
 
     host: Annotated[
         str,
-        Field(
-            min_length=1,
-            max_length=ORIGIN_CHARACTERS,
-            description="the host, or the part of it, as the list of failing hosts has it; or its name and port alone, "
-            "as dead letters and pauses have it, where one disabled host of the app has them",
-            examples=["https://shop.example:443/orders"],
-        ),
+        Field(min_length=1, max_length=ORIGIN_CHARACTERS, examples=["https://shop.example:443/orders"]),
         AfterValidator(plain),
     ]
+    """the host, or the part of it, as the list of failing hosts has it; or its name and port alone, as dead letters and
+    pauses have it, where one disabled host of the app has them"""
 
 
 class FailingHostResource(Resource):

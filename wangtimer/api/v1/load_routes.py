@@ -22,14 +22,8 @@ PlannedUntil = Annotated[
 class LoadWindow(Given):
     """How far ahead."""
 
-    minutes: Annotated[
-        int | None,
-        BeforeValidator(number),
-        Field(
-            ge=1,
-            description="how many minutes from the current one on; by default, and at most, all that are planned (120)",
-        ),
-    ] = None
+    minutes: Annotated[int | None, BeforeValidator(number), Field(ge=1)] = None
+    """how many minutes from the current one on; by default, and at most, all that are planned (120)"""
 
 
 class MinuteOfLoad(Sent):

@@ -56,19 +56,14 @@ class MessageQueue(Given):
 
     broker: _Broker
     exchange: Annotated[_Name, Field(description='"": the routing key is the name of the queue')] = None
-    routing_key: Annotated[_Name, Field(description="with exchange")] = None
-    stream: Annotated[_Name, Field(description="key of a stream")] = None
-    max_length: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            le=MOST_STREAM_LENGTH,
-            description="with stream: about how many of the newest entries it keeps; all by default",
-        ),
-    ] = None
-    list_: Annotated[
-        _Name, Field(alias="list", description="key of a list; messages go to its right end")
-    ] = None
+    routing_key: _Name = None
+    """with exchange"""
+    stream: _Name = None
+    """key of a stream"""
+    max_length: Annotated[int | None, Field(ge=1, le=MOST_STREAM_LENGTH)] = None
+    """with stream: about how many of the newest entries it keeps; all by default"""
+    list_: Annotated[_Name, Field(alias="list")] = None
+    """key of a list; messages go to its right end"""
 
     def place(self) -> MessagePlace:
         """Return where that is; raises `Refused`."""
@@ -105,9 +100,8 @@ class CeleryQueue(Given):
     example: ClassVar[str] = '{"broker": "orders", "queue": "celery"}'
 
     broker: _Broker
-    queue: Annotated[
-        str, Field(min_length=1, max_length=PLACE_CHARACTERS, description="celery is Celery's own default")
-    ] = "celery"
+    queue: Annotated[str, Field(min_length=1, max_length=PLACE_CHARACTERS)] = "celery"
+    """celery is Celery's own default"""
 
     def place(self) -> MessagePlace:
         """Return where that is."""
@@ -126,20 +120,16 @@ class ConsumersOf(Given):
         Field(
             min_length=1,
             max_length=GROUP_CHARACTERS,
-            description="a name that is the app's own; it needs no setting up",
             examples=["reports"],
             json_schema_extra={"pattern": GROUP_PATTERN},
         ),
         AfterValidator(of_pattern(GROUP_PATTERN, _GROUP_IN_WORDS)),
     ]
+    """a name that is the app's own; it needs no setting up"""
     fallback_url: Annotated[
-        str | None,
-        Field(
-            max_length=MOST_FALLBACK_CHARACTERS,
-            description="is called by POST while no consumer of the group has been connected for 10 s",
-            examples=["https://app.example/expire"],
-        ),
+        str | None, Field(max_length=MOST_FALLBACK_CHARACTERS, examples=["https://app.example/expire"])
     ] = None
+    """is called by POST while no consumer of the group has been connected for 10 s"""
 
     def place(self) -> MessagePlace:
         """Return where that is; raises `Refused`."""

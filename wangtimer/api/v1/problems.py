@@ -27,43 +27,26 @@ CODES_PAGE = "/docs/errors"
 class Problem(Sent):
     """What is wrong with a request, and what to do."""
 
-    type: Annotated[
-        str,
-        Field(
-            description="where its code is explained, relative to the service",
-            examples=[f"{CODES_PAGE}#40008"],
-        ),
-    ]
-    title: Annotated[str, Field(description="the code in words", examples=["Bad schedule"])]
-    status: Annotated[int, Field(description="the HTTP status", ge=400, le=599, examples=[400])]
+    type: Annotated[str, Field(examples=[f"{CODES_PAGE}#40008"])]
+    """where its code is explained, relative to the service"""
+    title: Annotated[str, Field(examples=["Bad schedule"])]
+    """the code in words"""
+    status: Annotated[int, Field(ge=400, le=599, examples=[400])]
+    """the HTTP status"""
     detail: Annotated[
-        str,
-        Field(
-            description="what is wrong; what to do",
-            examples=["'0 25 * * *': hour 25 is not between 0 and 23; write one that is"],
-        ),
+        str, Field(examples=["'0 25 * * *': hour 25 is not between 0 and 23; write one that is"])
     ]
-    code: Annotated[int, Field(description="stable: what a program may go by", examples=[40008])]
-    pointer: Annotated[
-        str | None,
-        Field(
-            description="the field of the body at fault, as a JSON pointer (RFC 6901)",
-            examples=["/schedule/cron"],
-        ),
-    ] = None
-    parameter: Annotated[
-        str | None,
-        Field(
-            description="the header, or the parameter of the path or query, at fault",
-            examples=["WangTimer-App"],
-        ),
-    ] = None
-    did_you_mean: Annotated[
-        str | None, Field(description="the word that was meant, where that can be told")
-    ] = None
-    existing_id: Annotated[
-        int | None, Field(description="with 40901: the id of the timer that has the key")
-    ] = None
+    """what is wrong; what to do"""
+    code: Annotated[int, Field(examples=[40008])]
+    """stable: what a program may go by"""
+    pointer: Annotated[str | None, Field(examples=["/schedule/cron"])] = None
+    """the field of the body at fault, as a JSON pointer (RFC 6901)"""
+    parameter: Annotated[str | None, Field(examples=["WangTimer-App"])] = None
+    """the header, or the parameter of the path or query, at fault"""
+    did_you_mean: str | None = None
+    """the word that was meant, where that can be told"""
+    existing_id: int | None = None
+    """with 40901: the id of the timer that has the key"""
 
 
 class OfMany(Sent):

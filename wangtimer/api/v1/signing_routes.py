@@ -83,11 +83,10 @@ class ShownSigning(Sent):
     """How an app's callbacks are signed."""
 
     app: Annotated[str, Field(examples=["shop"])]
-    enabled: Annotated[bool, Field(description="whether callbacks are signed")]
-    secrets: Annotated[
-        list[ShownSecret],
-        Field(description="those that sign now, oldest first; empty before the first callback"),
-    ]
+    enabled: bool
+    """whether callbacks are signed"""
+    secrets: list[ShownSecret]
+    """those that sign now, oldest first; empty before the first callback"""
 
 
 class ShownSigningChange(ShownSigning):
@@ -99,13 +98,8 @@ class ShownSigningChange(ShownSigning):
 class ShownRotation(ShownSigningChange):
     """The new secret: no other answer shows its value."""
 
-    secret: Annotated[
-        str,
-        Field(
-            description="give it to your receivers, and to nobody else; it is shown only here",
-            examples=["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"],
-        ),
-    ]
+    secret: Annotated[str, Field(examples=["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"])]
+    """give it to your receivers, and to nobody else; it is shown only here"""
 
 
 class SigningResource(Resource):

@@ -240,22 +240,14 @@ class _ShownCall(Sent):
 class ShownNamedTarget(ShownMarks, _ShownCall):
     """A target of an app; `***` stands in place of each secret."""
 
-    keep_output: Annotated[
-        str | None,
-        Field(
-            description="when the start of its answers is kept on record; not there: always",
-            examples=["onFailure"],
-        ),
-    ] = None
-    retry: Annotated[
-        ShownRetry | None,
-        Field(description="not there: as the app does, else as the deployment does"),
-    ] = None
-    timers: Annotated[
-        int | None,
-        Field(description="how many timers name it; not there in lists and after changes", examples=[3]),
-    ] = None
-    version: Annotated[int, Field(description="grows with every change", examples=[1795207483000])]
+    keep_output: Annotated[str | None, Field(examples=["onFailure"])] = None
+    """when the start of its answers is kept on record; not there: always"""
+    retry: ShownRetry | None = None
+    """not there: as the app does, else as the deployment does"""
+    timers: Annotated[int | None, Field(examples=[3])] = None
+    """how many timers name it; not there in lists and after changes"""
+    version: Annotated[int, Field(examples=[1795207483000])]
+    """grows with every change"""
     created_at: Text
     updated_at: Text
 

@@ -123,26 +123,15 @@ class AppLimitsBody(_Parts):
 class AppEgressBody(_Parts):
     """What an app's calls may go to, beside what the deployment allows. What is not named stays; null takes it out."""
 
-    https_only: Annotated[bool | None, Field(description="true: no call of the app goes out without TLS")] = (
-        None
-    )
-    allow: Annotated[
-        list[EgressItem] | None,
-        Field(
-            max_length=MOST_ALLOWED,
-            description="what the app may call beside WANGTIMER_EGRESS, in place of what was allowed to it before; "
-            "never a cloud's metadata, nor our own servers",
-        ),
-    ] = None
+    https_only: bool | None = None
+    """true: no call of the app goes out without TLS"""
+    allow: Annotated[list[EgressItem] | None, Field(max_length=MOST_ALLOWED)] = None
+    """what the app may call beside WANGTIMER_EGRESS, in place of what was allowed to it before; never a cloud's
+    metadata, nor our own servers"""
     ca_certificates: Annotated[
-        str | None,
-        Field(
-            max_length=MOST_PEM_CHARACTERS,
-            description="certificates (PEM) of authorities that vouch for targets of this app, beside those that "
-            "vouch for all",
-        ),
-        AfterValidator(_authorities),
+        str | None, Field(max_length=MOST_PEM_CHARACTERS), AfterValidator(_authorities)
     ] = None
+    """certificates (PEM) of authorities that vouch for targets of this app, beside those that vouch for all"""
 
 
 class NewAppBody(Given):
@@ -158,33 +147,19 @@ class NewAppBody(Given):
 class AppPatch(Given):
     """What to change of an app."""
 
-    disabled: Annotated[
-        bool | None,
-        Field(
-            description="true: its keys are refused, and its timers are disabled; false: its keys count again, and its "
-            "timers stay as they are"
-        ),
-    ] = None
+    disabled: bool | None = None
+    """true: its keys are refused, and its timers are disabled; false: its keys count again, and its timers stay as they
+    are"""
     limits: Annotated[AppLimitsBody, Field(default_factory=AppLimitsBody)]
     egress: Annotated[AppEgressBody, Field(default_factory=AppEgressBody)]
     queue: Queue = None
-    retry: Annotated[
-        Retry | None,
-        Field(
-            description="when its failed calls are tried again, where neither a timer nor its target says so; null: as "
-            "the deployment does"
-        ),
-    ] = None
+    retry: Retry | None = None
+    """when its failed calls are tried again, where neither a timer nor its target says so; null: as the deployment
+    does"""
 
-    dead_letter_days: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            le=MOST_RETENTION_DAYS,
-            description="for so many days what failed for good is listed as dead letters; null: "
-            "for as long as the records of firings (WANGTIMER_RETENTION_DAYS)",
-        ),
-    ] = None
+    dead_letter_days: Annotated[int | None, Field(ge=1, le=MOST_RETENTION_DAYS)] = None
+    """for so many days what failed for good is listed as dead letters; null: for as long as the records of firings
+    (WANGTIMER_RETENTION_DAYS)"""
 
     @property
     def given_days(self) -> int | None:
@@ -232,33 +207,25 @@ class ShownApp(Sent):
     name: Annotated[str, Field(examples=["shop"])]
     created_at: Text
     updated_at: Text
-    disabled_at: Annotated[Text | None, Field(description="null: it is not disabled")]
+    disabled_at: Text | None
+    """null: it is not disabled"""
     limits: ShownLimits
     egress: ShownEgress
-    queue: Annotated[str | None, Field(description="its own queue; null: the common one")]
-    retry: Annotated[
-        ShownRetry | None,
-        Field(
-            description="when its failed calls are tried again, where neither a timer nor its target says so; null: as "
-            "the deployment does"
-        ),
-    ]
-    dead_letter_days: Annotated[
-        int | None,
-        Field(description="days for which its dead letters are kept; null: as long as records of firings"),
-    ]
+    queue: str | None
+    """its own queue; null: the common one"""
+    retry: ShownRetry | None
+    """when its failed calls are tried again, where neither a timer nor its target says so; null: as the deployment
+    does"""
+    dead_letter_days: int | None
+    """days for which its dead letters are kept; null: as long as records of firings"""
 
 
 class ChangedApp(ShownApp):
     """An app that was changed."""
 
-    enabled_timers: Annotated[
-        int | None,
-        Field(
-            description="of a disabled app, how many timers are still enabled: repeat the request until none is; null: "
-            "they were not counted"
-        ),
-    ]
+    enabled_timers: int | None
+    """of a disabled app, how many timers are still enabled: repeat the request until none is; null: they were not
+    counted"""
 
 
 class AppPage(ListPage):

@@ -61,20 +61,19 @@ class AuditQuery(Given):
         kind="type",
     )
 
-    app: Annotated[AppName | None, Field(description="whose the changed thing is")] = None
-    key: Annotated[KeyId | None, Field(description="the id of the API key that made the change")] = None
-    kind: Annotated[AuditedKindWord | None, Field(description="what was changed")] = None
+    app: AppName | None = None
+    """whose the changed thing is"""
+    key: KeyId | None = None
+    """the id of the API key that made the change"""
+    kind: AuditedKindWord | None = None
+    """what was changed"""
     subject: Annotated[
         str | None,
-        Field(
-            min_length=1,
-            max_length=SUBJECT_CHARACTERS,
-            description="the id of a timer, firing or key, or the name of an app or a calendar; a timer's id "
-            "finds what was done to its firings too",
-            examples=["890342217101453"],
-        ),
+        Field(min_length=1, max_length=SUBJECT_CHARACTERS, examples=["890342217101453"]),
         AfterValidator(plain),
     ] = None
+    """the id of a timer, firing or key, or the name of an app or a calendar; a timer's id finds what was done to its
+    firings too"""
     since: Annotated[_Moment, moment("changes from then on")] = None
     until: Annotated[_Moment, moment("changes up to then")] = None
     limit: Limit = PAGE
@@ -95,12 +94,11 @@ class AuditQuery(Given):
 class AuditedKey(Sent):
     """The API key that made a change."""
 
-    id: Annotated[
-        str | None,
-        Field(description="null: none was needed, and the name says why", examples=["3kTMd8Qx9LbA"]),
-    ]
+    id: Annotated[str | None, Field(examples=["3kTMd8Qx9LbA"])]
+    """null: none was needed, and the name says why"""
     name: Annotated[str, Field(examples=["checkout"])]
-    app: Annotated[str | None, Field(description="the app whose key it is; null: an operator's")]
+    app: str | None
+    """the app whose key it is; null: an operator's"""
 
 
 class ShownChange(Sent):
@@ -109,39 +107,24 @@ class ShownChange(Sent):
     id: int
     at: Text
     key: AuditedKey
-    address: Annotated[
-        str,
-        Field(
-            description="the far end of the connection, or what a trusted proxy says that was; empty: it had none",
-            examples=["10.1.2.3"],
-        ),
-    ]
+    address: Annotated[str, Field(examples=["10.1.2.3"])]
+    """the far end of the connection, or what a trusted proxy says that was; empty: it had none"""
     action: Annotated[str, Field(description=f"one of {', '.join(Action)}", examples=["edit"])]
     # A text, as a newer version may have written another word.
-    kind: Annotated[
-        str,
-        Field(
-            description="what was changed", examples=["timer"], json_schema_extra={"enum": list(AuditedKind)}
-        ),
-    ]
-    subject: Annotated[
-        str,
-        Field(
-            description="the id of a timer, firing or key, or the name of an app or a calendar",
-            examples=["890342217101453"],
-        ),
-    ]
-    app: Annotated[str | None, Field(description="whose it is; null: the operators'")]
-    name: Annotated[
-        str | None,
-        Field(description="a timer's or key's name then; of a replayed firing null", examples=["order-42"]),
-    ]
-    fields: Annotated[
-        list[str],
-        Field(description="names of the fields that changed, never a value", examples=[["target.url"]]),
-    ]
-    old_status: Annotated[str | None, Field(description="null: the status stayed, or there was none")]
-    new_status: Annotated[str | None, Field(description="null: the status stayed, or there is none")]
+    kind: Annotated[str, Field(examples=["timer"], json_schema_extra={"enum": list(AuditedKind)})]
+    """what was changed"""
+    subject: Annotated[str, Field(examples=["890342217101453"])]
+    """the id of a timer, firing or key, or the name of an app or a calendar"""
+    app: str | None
+    """whose it is; null: the operators'"""
+    name: Annotated[str | None, Field(examples=["order-42"])]
+    """a timer's or key's name then; of a replayed firing null"""
+    fields: Annotated[list[str], Field(examples=[["target.url"]])]
+    """names of the fields that changed, never a value"""
+    old_status: str | None
+    """null: the status stayed, or there was none"""
+    new_status: str | None
+    """null: the status stayed, or there is none"""
 
 
 class AuditPage(ListPage):

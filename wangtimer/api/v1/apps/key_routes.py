@@ -58,24 +58,14 @@ class NewKeyBody(Given):
     """A key to make."""
 
     name: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=KEY_NAME_CHARACTERS,
-            description="who or what it is for",
-            examples=["checkout"],
-        ),
-        AfterValidator(plain),
+        str, Field(min_length=1, max_length=KEY_NAME_CHARACTERS, examples=["checkout"]), AfterValidator(plain)
     ]
+    """who or what it is for"""
     scopes: Annotated[
         list[str] | None,
-        Field(
-            min_length=1,
-            max_length=len(Scope),
-            description="what it may do; without them all that an app's, or an operator's, key can",
-            examples=[["timers:read", "timers:write"]],
-        ),
+        Field(min_length=1, max_length=len(Scope), examples=[["timers:read", "timers:write"]]),
     ] = None
+    """what it may do; without them all that an app's, or an operator's, key can"""
     expires_at: Annotated[GivenMoment, moment("when it ends by itself; null: never")] = None
 
 
@@ -97,9 +87,8 @@ class ShownKey(Sent):
 class MadeKey(ShownKey):
     """A new key, with its secret: no other answer has it."""
 
-    key: Annotated[
-        str, Field(description="the key itself: keep it, it is shown this once", examples=["wtk_..."])
-    ]
+    key: Annotated[str, Field(examples=["wtk_..."])]
+    """the key itself: keep it, it is shown this once"""
 
 
 class KeyPage(ListPage):

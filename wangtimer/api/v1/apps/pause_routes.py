@@ -44,11 +44,8 @@ class PausePath(Given):
 class PauseBody(Given):
     """A pause to make."""
 
-    reason: Annotated[
-        str,
-        Field(max_length=REASON_CHARACTERS, description="why, for whoever lists the pauses"),
-        AfterValidator(plain),
-    ] = ""
+    reason: Annotated[str, Field(max_length=REASON_CHARACTERS), AfterValidator(plain)] = ""
+    """why, for whoever lists the pauses"""
 
 
 class ShownPause(Sent):

@@ -45,10 +45,8 @@ class CancelledFiring(ShownFiring):
 class SpreadBody(Given):
     """How the firings of one request are spread over time."""
 
-    per_second: Annotated[
-        int,
-        Field(ge=1, le=MOST_PER_SECOND, description="how many a second", examples=[50]),
-    ] = 50
+    per_second: Annotated[int, Field(ge=1, le=MOST_PER_SECOND, examples=[50])] = 50
+    """how many a second"""
     start_at: Annotated[
         GivenMoment,
         moment(
@@ -70,24 +68,14 @@ class ReplayBody(SpreadBody):
 
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
-    ids: Annotated[
-        list[str] | None,
-        Field(
-            min_length=1,
-            max_length=MOST_NAMED,
-            fail_fast=True,
-            description="these firings, failed or skipped",
-        ),
-    ] = None
-    timer: Annotated[
-        str | None, Field(description="else: firings of this timer only: its id, or `key:` and its key")
-    ] = None
+    ids: Annotated[list[str] | None, Field(min_length=1, max_length=MOST_NAMED, fail_fast=True)] = None
+    """these firings, failed or skipped"""
+    timer: str | None = None
+    """else: firings of this timer only: its id, or `key:` and its key"""
     since: Annotated[GivenMoment, moment("else: scheduled at this moment or later")] = None
     until: Annotated[GivenMoment, moment("else: scheduled at this moment or earlier; now by default")] = None
-    statuses: Annotated[
-        list[Literal["failed", "skipped"]] | None,
-        Field(min_length=1, max_length=2, description="else: with these statuses; failed by default"),
-    ] = None
+    statuses: Annotated[list[Literal["failed", "skipped"]] | None, Field(min_length=1, max_length=2)] = None
+    """else: with these statuses; failed by default"""
 
 
 class BackfillBody(SpreadBody):

@@ -35,35 +35,21 @@ RequestState = Literal["as_sent", "not_sent", "timer_changed"]
 class SentRequest(Sent):
     """The request of the last attempt that was sent. Secrets are masked: `***`."""
 
-    attempt: Annotated[int, Field(description="which attempt it was, from 1")]
-    method: Annotated[
-        Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None,
-        Field(description="not there: it was a message, which has none"),
-    ] = None
-    url: Annotated[
-        str,
-        Field(
-            description="masked are the user and password, and query values that are long or have names such as token, "
-            "key or code",
-            examples=["https://shop.example/orders/expire?token=***"],
-        ),
-    ]
+    attempt: int
+    """which attempt it was, from 1"""
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
+    """not there: it was a message, which has none"""
+    url: Annotated[str, Field(examples=["https://shop.example/orders/expire?token=***"])]
+    """masked are the user and password, and query values that are long or have names such as token, key or code"""
     headers: Annotated[
         dict[str, list[str]],
-        Field(
-            description="each header that went over the connection, with its values, but webhook-timestamp, "
-            "webhook-signature, X-WangTimer-Last-Success and X-WangTimer-Lost-Since; all are masked but those of "
-            "headers that hold no secrets, such as Content-Type, User-Agent and those of the service",
-            examples=[{"Authorization": ["***"], "webhook-id": ["890342217101453-1795198611123"]}],
-        ),
+        Field(examples=[{"Authorization": ["***"], "webhook-id": ["890342217101453-1795198611123"]}]),
     ]
-    body: Annotated[
-        str,
-        Field(
-            description="as it was sent, in Base64 where `bodyIsBase64` is true; empty: none; ***: the owner marked it "
-            "as secret"
-        ),
-    ]
+    """each header that went over the connection, with its values, but webhook-timestamp, webhook-signature,
+    X-WangTimer-Last-Success and X-WangTimer-Lost-Since; all are masked but those of headers that hold no secrets, such
+    as Content-Type, User-Agent and those of the service"""
+    body: str
+    """as it was sent, in Base64 where `bodyIsBase64` is true; empty: none; ***: the owner marked it as secret"""
 
 
 def sent_request(
@@ -173,92 +159,67 @@ ShownUrl = Annotated[
 class ShownFiring(Sent):
     """A firing: one moment of one timer, and its outcome."""
 
-    id: Annotated[
-        str,
-        Field(
-            description="the header webhook-id of its callbacks, the same on every attempt",
-            examples=["890342217101453-1795198611123"],
-        ),
-    ]
+    id: Annotated[str, Field(examples=["890342217101453-1795198611123"])]
+    """the header webhook-id of its callbacks, the same on every attempt"""
     timer_id: int
-    timer_key: Annotated[str | None, Field(description="its timer's key; null: the timer is long deleted")]
+    timer_key: str | None
+    """its timer's key; null: the timer is long deleted"""
     url: ShownUrl
-    target: Annotated[
-        str | None, Field(description="the named target that its timer calls through now; null: none")
-    ]
+    target: str | None
+    """the named target that its timer calls through now; null: none"""
     app: str
     fire_at: Annotated[Text, Field(description="its scheduled moment")]
     status: StatusWord
     kind: ShownKind
-    attempt: Annotated[int, Field(description="from 1: the last attempt made, or the next one to make")]
-    first_sent_at: Annotated[Text | None, Field(description="null: nothing was sent")]
+    attempt: int
+    """from 1: the last attempt made, or the next one to make"""
+    first_sent_at: Text | None
+    """null: nothing was sent"""
     lateness_ms: Lateness
-    duration_ms: Annotated[int | None, Field(description="of the last attempt's call; null: no attempt yet")]
+    duration_ms: int | None
+    """of the last attempt's call; null: no attempt yet"""
     http_status: int | None
     output: LastOutput
     error: str
-    next_attempt_at: Annotated[
-        Text | None,
-        Field(
-            description="while it is pending: when its next attempt is due; `waitedFor` says what it waits for then"
-        ),
-    ] = None
+    next_attempt_at: Text | None = None
+    """while it is pending: when its next attempt is due; `waitedFor` says what it waits for then"""
     waited_for: WaitedFor
-    host_failing_ms: Annotated[
-        int | None,
-        Field(
-            description="while its last attempt waited to be sent, how long its host was failing, in ms: calls to a "
-            "host that is failing wait, and one at a time tries it; null: not at all"
-        ),
-    ]
-    accepted_at: Annotated[
-        Text | None,
-        Field(description="its target answered 202, to say later that it is done; not there: it did not"),
-    ] = None
-    ack_by: Annotated[
-        Text | None, Field(description="while it is accepted: without a word by then its attempt has failed")
-    ] = None
-    done_at: Annotated[Text | None, Field(description="its target said that it is done")] = None
-    seq: Annotated[
-        int | None,
-        Field(
-            description="its number among the planned firings of its timer, from 1, as X-WangTimer-Sequence tells it; "
-            "not there: the timer was not numbered when it was planned, or somebody asked for it"
-        ),
-    ] = None
+    host_failing_ms: int | None
+    """while its last attempt waited to be sent, how long its host was failing, in ms: calls to a host that is failing
+    wait, and one at a time tries it; null: not at all"""
+    accepted_at: Text | None = None
+    """its target answered 202, to say later that it is done; not there: it did not"""
+    ack_by: Text | None = None
+    """while it is accepted: without a word by then its attempt has failed"""
+    done_at: Text | None = None
+    """its target said that it is done"""
+    seq: int | None = None
+    """its number among the planned firings of its timer, from 1, as X-WangTimer-Sequence tells it; not there: the timer
+    was not numbered when it was planned, or somebody asked for it"""
 
 
 class ShownAttempt(Sent):
     """One attempt; durations in ms from the start of its call."""
 
-    attempt: Annotated[int, Field(description="from 1")]
-    status: Annotated[
-        Literal["accepted", "succeeded", "failed", "skipped"],
-        Field(
-            description="failed, even when another attempt follows; accepted: its target has still to say that it is "
-            "done"
-        ),
-    ]
-    made_at: Annotated[
-        Text | None,
-        Field(
-            description="when it was sent, or where not a byte was, when its call began; null: no call was made"
-        ),
-    ]
-    sent_at: Annotated[Text | None, Field(description="null: not a byte was sent")]
-    lateness_ms: Annotated[int | None, Field(description="its send minus the firing's scheduled moment")]
-    connect_ms: Annotated[
-        int | None,
-        Field(description="until the connection was open, 0 where it was open before; null: it never was"),
-    ]
-    first_byte_ms: Annotated[
-        int | None, Field(description="until the answer began; null: there was no answer")
-    ]
-    duration_ms: Annotated[
-        int | None, Field(description="until the answer ended, or the attempt failed without one")
-    ]
+    attempt: int
+    """from 1"""
+    status: Literal["accepted", "succeeded", "failed", "skipped"]
+    """failed, even when another attempt follows; accepted: its target has still to say that it is done"""
+    made_at: Text | None
+    """when it was sent, or where not a byte was, when its call began; null: no call was made"""
+    sent_at: Text | None
+    """null: not a byte was sent"""
+    lateness_ms: int | None
+    """its send minus the firing's scheduled moment"""
+    connect_ms: int | None
+    """until the connection was open, 0 where it was open before; null: it never was"""
+    first_byte_ms: int | None
+    """until the answer began; null: there was no answer"""
+    duration_ms: int | None
+    """until the answer ended, or the attempt failed without one"""
     http_status: int | None
-    output: Annotated[str, Field(description="the start of the target's answer")]
+    output: str
+    """the start of the target's answer"""
     error: str
 
 
@@ -266,17 +227,11 @@ class ShownHistory(ShownFiring):
     """A firing with its attempts so far, the first one first, and the request as it was sent."""
 
     attempts: list[ShownAttempt]
-    request: Annotated[
-        SentRequest | None,
-        Field(description="the request of the last attempt that was sent; null: requestState says why"),
-    ]
-    request_state: Annotated[
-        RequestState,
-        Field(
-            description="as_sent: request is what was sent. not_sent: nothing was sent yet. timer_changed: the request "
-            "is not known, because the timer was changed or deleted since it was sent, or less than 8 s before"
-        ),
-    ]
+    request: SentRequest | None
+    """the request of the last attempt that was sent; null: requestState says why"""
+    request_state: RequestState
+    """as_sent: request is what was sent. not_sent: nothing was sent yet. timer_changed: the request is not known,
+    because the timer was changed or deleted since it was sent, or less than 8 s before"""
 
 
 class FiringPage(ListPage):

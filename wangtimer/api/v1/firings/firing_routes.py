@@ -52,13 +52,8 @@ class FiringPath(GivenInPath):
 
     named_by: ClassVar[Mapping[Subject, str]] = dict.fromkeys((Subject.FIRING, Subject.TIMER), "firing_id")
 
-    firing_id: Annotated[
-        str,
-        Field(
-            description="the firing's id: webhook-id of its callback",
-            examples=["890342217101453-1795198611123"],
-        ),
-    ]
+    firing_id: Annotated[str, Field(examples=["890342217101453-1795198611123"])]
+    """the firing's id: webhook-id of its callback"""
 
     @property
     def timer_and_moment(self) -> tuple[int, int]:
@@ -87,22 +82,14 @@ class FiringConditions(Given):
     )
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
-    timer: Annotated[
-        str | None,
-        Field(description="firings of this timer: its id, or `key:` and its key", examples=["key:order-42"]),
-    ] = None
-    status: Annotated[StatusWord | None, Field(description="firings with this status")] = None
-    kind: Annotated[
-        KindWord | None, Field(description="planned by a timer's schedule, or requested; any by default")
-    ] = None
-    tag: Annotated[
-        str | None,
-        Field(
-            min_length=1,
-            max_length=64,
-            description="firings of timers with this tag; a deleted timer has none",
-        ),
-    ] = None
+    timer: Annotated[str | None, Field(examples=["key:order-42"])] = None
+    """firings of this timer: its id, or `key:` and its key"""
+    status: StatusWord | None = None
+    """firings with this status"""
+    kind: KindWord | None = None
+    """planned by a timer's schedule, or requested; any by default"""
+    tag: Annotated[str | None, Field(min_length=1, max_length=64)] = None
+    """firings of timers with this tag; a deleted timer has none"""
     since: Annotated[GivenMoment, BeforeValidator(number), moment("scheduled at this moment or later")] = None
     until: Annotated[
         GivenMoment, BeforeValidator(number), moment("scheduled at this moment or earlier; now by default")
@@ -232,13 +219,9 @@ _TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 class ExportQuery(FiringConditions):
     """Which firings to export, and in what format."""
 
-    format: Annotated[
-        Literal["csv", "jsonl"],
-        Field(
-            description="comma-separated, or a JSON object a line. In `csv` a text that a spreadsheet would run as a "
-            "formula has an apostrophe before it"
-        ),
-    ] = "jsonl"
+    format: Literal["csv", "jsonl"] = "jsonl"
+    """comma-separated, or a JSON object a line. In `csv` a text that a spreadsheet would run as a formula has an
+    apostrophe before it"""
 
 
 class ExportResource(Resource):

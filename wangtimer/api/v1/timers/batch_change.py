@@ -100,29 +100,22 @@ class ManyTimersBody(OfTimers):
     """Which timers: exactly one of `keys`, `ids`, `filter` and `all` selects them."""
 
     keys: Annotated[
-        list[NameText] | None,
-        Field(min_length=1, max_length=MOST_CHANGED, description="by their keys", examples=[["a", "b"]]),
+        list[NameText] | None, Field(min_length=1, max_length=MOST_CHANGED, examples=[["a", "b"]])
     ] = None
+    """by their keys"""
     ids: Annotated[
         list[Id] | None, Field(min_length=1, max_length=MOST_CHANGED, fail_fast=True, examples=[[1, 2]])
     ] = None
-    filter: Annotated[
-        TimerConditions | None,
-        Field(description="timers that meet all these conditions and that the verb would change"),
-    ] = None
-    all: Annotated[bool, Field(description="true: every timer of the app that the verb would change")] = False
-    dry_run: Annotated[bool, Field(description="only count")] = False
-    limit: Annotated[
-        int, Field(ge=1, le=MOST_CHANGED, description="at most this many timers in this request")
-    ] = MOST_CHANGED
-    after_id: Annotated[
-        int,
-        Field(
-            ge=0,
-            le=MOST_ID,
-            description="only timers with a larger id: lastId of the previous answer",
-        ),
-    ] = 0
+    filter: TimerConditions | None = None
+    """timers that meet all these conditions and that the verb would change"""
+    all: bool = False
+    """true: every timer of the app that the verb would change"""
+    dry_run: bool = False
+    """only count"""
+    limit: Annotated[int, Field(ge=1, le=MOST_CHANGED)] = MOST_CHANGED
+    """at most this many timers in this request"""
+    after_id: Annotated[int, Field(ge=0, le=MOST_ID)] = 0
+    """only timers with a larger id: lastId of the previous answer"""
 
     def conditions_of(self, app: str) -> TimerFilter:
         """Return which timers of an app are meant where no ids are given; raises `Refused`."""
@@ -250,20 +243,18 @@ class StoppedTimer(ShownStop):
 class ManyTimersOutcome(OfMany):
     """What became of the timers."""
 
-    matched: Annotated[int, Field(description="how many timers matched")]
+    matched: int
+    """how many timers matched"""
     done: int
-    remaining: Annotated[int, Field(description="how many of them are left: repeat the request")]
-    last_id: Annotated[
-        int | None, Field(description="the largest timer id of this request; null: it had no timer")
-    ]
+    remaining: int
+    """how many of them are left: repeat the request"""
+    last_id: int | None
+    """the largest timer id of this request; null: it had no timer"""
     failed: list[UnchangedTimer]
-    stopped: Annotated[
-        list[StoppedTimer], Field(description="each timer's stopped moment, if it has one, by id")
-    ]
-    unknown_keys: Annotated[
-        list[str] | None,
-        Field(description="with keys: the keys that no timer of the app had when the request began"),
-    ] = None
+    stopped: list[StoppedTimer]
+    """each timer's stopped moment, if it has one, by id"""
+    unknown_keys: list[str] | None = None
+    """with keys: the keys that no timer of the app had when the request began"""
     counts_within: Span
 
     @property

@@ -112,21 +112,16 @@ class NewTimersBody(OfTimers):
 class NewTimerOutcome(Sent):
     """What became of one timer of the request."""
 
-    index: Annotated[int, Field(description="its place in the request, from 0")]
+    index: int
+    """its place in the request, from 0"""
     id: int | None
     key: str | None
     created: bool
-    problem: Annotated[
-        Problem | None,
-        Field(description="null: it was made. Else why not, with pointers into this timer"),
-    ]
-    warnings: Annotated[
-        list[ShownWarning],
-        Field(
-            description="of what was made, those that the text of its cron tells: quartzWeekday, longStep, unevenStep; "
-            "a preview has all"
-        ),
-    ]
+    problem: Problem | None
+    """null: it was made. Else why not, with pointers into this timer"""
+    warnings: list[ShownWarning]
+    """of what was made, those that the text of its cron tells: quartzWeekday, longStep, unevenStep; a preview has
+    all"""
 
 
 class NewTimersOutcome(OfMany):

@@ -52,13 +52,8 @@ class Retry(Given):
             description=f"how often a call is made at most; {USUAL.attempts} by default. 1: never again",
         ),
     ] = None
-    backoff: Annotated[
-        Literal["exponential", "fixed"] | None,
-        Field(
-            description="exponential, the default: each pause is twice the one before, spread by ±20 %. "
-            "fixed: all are the same"
-        ),
-    ] = None
+    backoff: Literal["exponential", "fixed"] | None = None
+    """exponential, the default: each pause is twice the one before, spread by ±20 %. fixed: all are the same"""
     pause: Annotated[
         GivenDuration,
         duration(
@@ -91,20 +86,10 @@ class Retry(Given):
             "1h",
         ),
     ] = None
-    final_statuses: Annotated[
-        _Statuses,
-        Field(
-            description="answers after which a call is not tried again: statuses, or classes of them",
-            examples=[["4xx"]],
-        ),
-    ] = None
-    retried_statuses: Annotated[
-        _Statuses,
-        Field(
-            description="answers after which it is, though finalStatuses has their class",
-            examples=[["409", "429"]],
-        ),
-    ] = None
+    final_statuses: Annotated[_Statuses, Field(examples=[["4xx"]])] = None
+    """answers after which a call is not tried again: statuses, or classes of them"""
+    retried_statuses: Annotated[_Statuses, Field(examples=[["409", "429"]])] = None
+    """answers after which it is, though finalStatuses has their class"""
 
     def given(self) -> dict[str, Any]:
         """Return what is given, by the names of a policy's attributes; raises `Refused`."""
@@ -161,31 +146,22 @@ GivenRetry = Annotated[
 class ShownRetry(Sent):
     """When a failed call is tried again."""
 
-    attempts: Annotated[int, Field(description="how often a call is made at most", examples=[11])]
-    backoff: Annotated[Backoff | None, Field(description="not there where pauses are listed")] = None
-    pause: Annotated[
-        Span | None,
-        Field(description="after the first attempt, or with fixed after each"),
-    ] = None
-    longest_pause: Annotated[
-        Span | None, Field(description="pauses grow up to this; not there with fixed")
-    ] = None
-    pauses: Annotated[
-        list[SpanText] | None,
-        Field(description="each pause, where they are listed", examples=[["1s", "1m"]]),
-    ] = None
-    within: Annotated[
-        Span | None,
-        Field(description="the pauses together are at most so long"),
-    ] = None
-    final_statuses: Annotated[
-        list[str] | None,
-        Field(description="answers after which there is no other attempt", examples=[["4xx"]]),
-    ] = None
-    retried_statuses: Annotated[
-        list[str] | None,
-        Field(description="answers after which there is one all the same", examples=[["409"]]),
-    ] = None
+    attempts: Annotated[int, Field(examples=[11])]
+    """how often a call is made at most"""
+    backoff: Backoff | None = None
+    """not there where pauses are listed"""
+    pause: Span | None = None
+    """after the first attempt, or with fixed after each"""
+    longest_pause: Span | None = None
+    """pauses grow up to this; not there with fixed"""
+    pauses: Annotated[list[SpanText] | None, Field(examples=[["1s", "1m"]])] = None
+    """each pause, where they are listed"""
+    within: Span | None = None
+    """the pauses together are at most so long"""
+    final_statuses: Annotated[list[str] | None, Field(examples=[["4xx"]])] = None
+    """answers after which there is no other attempt"""
+    retried_statuses: Annotated[list[str] | None, Field(examples=[["409"]])] = None
+    """answers after which there is one all the same"""
 
 
 def shown_retry(policy: RetryPolicy | None) -> ShownRetry | None:

@@ -55,36 +55,28 @@ class ShownSchedule(Sent):
 class ShownMarks(Sent):
     """Which parts of an HTTP call were marked as secret."""
 
-    secret_headers: Annotated[
-        list[str] | None, Field(description="headers that were marked as secret", examples=[["x-tenant"]])
-    ] = None
-    secret_query: Annotated[
-        bool | None, Field(description="true: all of the URL's query was marked as secret")
-    ] = None
-    secret_body: Annotated[bool | None, Field(description="true: the body was marked as secret")] = None
+    secret_headers: Annotated[list[str] | None, Field(examples=[["x-tenant"]])] = None
+    """headers that were marked as secret"""
+    secret_query: bool | None = None
+    """true: all of the URL's query was marked as secret"""
+    secret_body: bool | None = None
+    """true: the body was marked as secret"""
 
 
 @partial(showing, fields=(*OF_CALLS, *OF_TIMERS_ALONE))
 class _ShownCall(Sent):
     """An HTTP call without its marks."""
 
-    url: Annotated[
-        str | None,
-        Field(
-            description="not there: the call goes through a named target",
-            examples=["https://shop.example/orders/expire"],
-        ),
-    ] = None
-    name: Annotated[
-        str | None,
-        Field(description="the named target of the app", examples=["shop"]),
-    ] = None
-    path: Annotated[
-        str | None,
-        Field(description="what stands behind the URL of the target", examples=["/orders/expire?order=7"]),
-    ] = None
-    method: Annotated[MethodWord | None, Field(description="not there: that of the named target")] = None
-    headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
+    url: Annotated[str | None, Field(examples=["https://shop.example/orders/expire"])] = None
+    """not there: the call goes through a named target"""
+    name: Annotated[str | None, Field(examples=["shop"])] = None
+    """the named target of the app"""
+    path: Annotated[str | None, Field(examples=["/orders/expire?order=7"])] = None
+    """what stands behind the URL of the target"""
+    method: MethodWord | None = None
+    """not there: that of the named target"""
+    headers: dict[str, list[str]]
+    """each name with its values"""
     body: str
 
 
@@ -123,9 +115,8 @@ class ShownWarning(Sent):
 class ShownMoment(Sent):
     """A moment of a schedule, in its zone and in UTC."""
 
-    at: Annotated[
-        str, Field(examples=["2026-11-21T02:16:51.123+08:00"], description="in the schedule's zone")
-    ]
+    at: Annotated[str, Field(examples=["2026-11-21T02:16:51.123+08:00"])]
+    """in the schedule's zone"""
     utc: Text
 
 
@@ -177,22 +168,17 @@ class ShownStop(Sent):
     """What became of the timer's next moment when the timer was disabled or deleted."""
 
     at: Text
-    state: Annotated[
-        StopState,
-        Field(
-            description="cancelled: no call of this moment is made any more. in_flight: its call may be on its way; "
-            "its record will say. already_fired: its call was sent, and there is no later moment"
-        ),
-    ]
+    state: StopState
+    """cancelled: no call of this moment is made any more. in_flight: its call may be on its way; its record will say.
+    already_fired: its call was sent, and there is no later moment"""
 
 
 class SwitchedOffTimer(Sent):
     """A disabled or deleted timer, and what became of its next moment."""
 
     timer: ShownTimer
-    stopped: Annotated[
-        ShownStop | None, Field(description="null: there is no moment to stop, or it is not known")
-    ]
+    stopped: ShownStop | None
+    """null: there is no moment to stop, or it is not known"""
     counts_within: Span
 
 

@@ -37,22 +37,19 @@ class TimerConditions(Given):
         cursor="offset",
     )
 
-    key: Annotated[NameText | None, Field(description="this very key")] = None
-    key_prefix: Annotated[NameText | None, Field(description="the key begins with this")] = None
-    key_contains: Annotated[
-        NameText | None, Field(description="the key contains this; case does not matter")
-    ] = None
-    status: Annotated[StatusWord | None, Field(description="timers with this status")] = None
-    tag: Annotated[TagText | None, Field(description="timers with this tag")] = None
+    key: NameText | None = None
+    """this very key"""
+    key_prefix: NameText | None = None
+    """the key begins with this"""
+    key_contains: NameText | None = None
+    """the key contains this; case does not matter"""
+    status: StatusWord | None = None
+    """timers with this status"""
+    tag: TagText | None = None
+    """timers with this tag"""
     next_before: NextBefore = None
-    host: Annotated[
-        str | None,
-        Field(
-            max_length=LANE_CHARACTERS,
-            description="the URL that it calls, itself or through a named target, has this host, or host and port",
-            examples=["shop.example"],
-        ),
-    ] = None
+    host: Annotated[str | None, Field(max_length=LANE_CHARACTERS, examples=["shop.example"])] = None
+    """the URL that it calls, itself or through a named target, has this host, or host and port"""
 
     def wanted_of(self, app: str | None, path: str = "") -> TimerFilter:
         """Return the filter of an app, None: of all; raises `Refused`. `path` stands before names, as "filter."."""
@@ -80,10 +77,8 @@ _SORTS = {"id": "id", "key": "name", "createdAt": "createdAt", "updatedAt": "upd
 class TimerListQuery(TimerConditions):
     """Which timers, in what order, and which page."""
 
-    sort: Annotated[
-        Literal["id", "-id", "key", "-key", "createdAt", "-createdAt", "updatedAt", "-updatedAt"],
-        Field(description="with a minus the largest comes first"),
-    ] = "id"
+    sort: Literal["id", "-id", "key", "-key", "createdAt", "-createdAt", "updatedAt", "-updatedAt"] = "id"
+    """with a minus the largest comes first"""
     limit: Limit = PAGE
     cursor: Cursor | None = None
 
@@ -97,10 +92,8 @@ class ShownLastOutcome(Sent):
     """What came of a timer's latest firing that was called or has ended."""
 
     fire_at: Text
-    status: Annotated[
-        Literal["accepted", "succeeded", "failed", "skipped"],
-        Field(description="accepted: its target is to say that it is done"),
-    ]
+    status: Literal["accepted", "succeeded", "failed", "skipped"]
+    """accepted: its target is to say that it is done"""
     lateness_ms: int | None
     http_status: int | None
     error: str

@@ -125,23 +125,14 @@ class GivenTask(Given):
     meant_elsewhere: ClassVar[Mapping[str, str]] = ELSEWHERE_THAN_TASKS
     example: ClassVar[str] = '{"task": "shop.tasks.expire", "args": [7]}'
 
-    task: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=TASK_CHARACTERS,
-            description="the task's name, as its worker knows it",
-            examples=["shop.tasks.expire"],
-        ),
-    ]
-    args: Annotated[list[Any] | None, Field(description="its arguments in order", examples=[[7]])] = None
-    kwargs_: Annotated[
-        dict[str, Any] | None,
-        Field(alias="kwargs", description="its arguments by name", examples=[{"notify": True}]),
-    ] = None
-    queue: Annotated[
-        str | None, Field(description="another queue than the target's, if the operator allows it")
-    ] = None
+    task: Annotated[str, Field(min_length=1, max_length=TASK_CHARACTERS, examples=["shop.tasks.expire"])]
+    """the task's name, as its worker knows it"""
+    args: Annotated[list[Any] | None, Field(examples=[[7]])] = None
+    """its arguments in order"""
+    kwargs_: Annotated[dict[str, Any] | None, Field(alias="kwargs", examples=[{"notify": True}])] = None
+    """its arguments by name"""
+    queue: str | None = None
+    """another queue than the target's, if the operator allows it"""
 
     def text(self) -> str:
         """Return it as the body of a timer."""
@@ -352,10 +343,8 @@ class WholeTimerBody(TimerFields):
 class NewTimerBody(WholeTimerBody):
     """A new timer."""
 
-    key: Annotated[
-        Name | None,
-        Field(description="the app's own key for it, unique in the app; made up where it is absent"),
-    ] = None
+    key: Name | None = None
+    """the app's own key for it, unique in the app; made up where it is absent"""
 
 
 class TimerPatch(TimerFields):
