@@ -89,26 +89,6 @@ _Kind = Annotated[
         examples=["dingtalk"],
     ),
 ]
-_Events = Annotated[
-    list[Annotated[EventWord, BeforeValidator(_of_no_figure)]] | None,
-    Field(
-        max_length=len(AlertEvent),
-        description="what is told: the first failed attempt since a success; a firing that failed for good; one that "
-        "the misfire policy left out as missed; one that was skipped as a later one was due, or skipped or cancelled "
-        "by the overlap policy; and that it is back to normal",
-        examples=[["first_failure", "recovered"]],
-    ),
-]
-_InARow = Annotated[
-    int | None,
-    Field(
-        alias="failuresInARow",
-        ge=2,
-        le=MOST_IN_A_ROW,
-        description="tell of as many failed attempts of a timer in a row, without a success between",
-        examples=[5],
-    ),
-]
 
 
 class AlertRulePath(Given):
@@ -218,8 +198,17 @@ class AlertRuleBody(Given):
     words_here: ClassVar[Mapping[str, str]] = OF_ALERT_RULES
     value_words: ClassVar[Mapping[str, Mapping[str, str]]] = {"events": OF_EVENTS}
 
-    events: _Events = None
-    in_a_row: _InARow = None
+    events: Annotated[
+        list[Annotated[EventWord, BeforeValidator(_of_no_figure)]] | None,
+        Field(max_length=len(AlertEvent), examples=[["first_failure", "recovered"]]),
+    ] = None
+    """what is told: the first failed attempt since a success; a firing that failed for good; one that the misfire
+    policy left out as missed; one that was skipped as a later one was due, or skipped or cancelled by the overlap
+    policy; and that it is back to normal"""
+    in_a_row: Annotated[int | None, Field(alias="failuresInARow", ge=2, le=MOST_IN_A_ROW, examples=[5])] = (
+        None
+    )
+    """tell of as many failed attempts of a timer in a row, without a success between"""
     late_by: Annotated[
         GivenDuration,
         duration("tell of firings that were first sent so much later than their moment", "30s"),

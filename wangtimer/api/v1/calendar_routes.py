@@ -21,34 +21,6 @@ from wangtimer.store.sql.calendar_followers import Progress
 
 MOST_DAYS = 4_000
 
-CalendarName = Annotated[
-    str,
-    Field(
-        min_length=1, max_length=NAME_CHARACTERS, description="unique in the app", examples=["plant-holidays"]
-    ),
-    AfterValidator(plain),
-]
-Days = Annotated[
-    list[str],
-    Field(
-        default_factory=list,
-        max_length=MOST_DAYS,
-        fail_fast=True,
-        description="further days",
-        examples=[["2027-01-01"]],
-    ),
-]
-WorkingDays = Annotated[
-    list[str],
-    Field(
-        default_factory=list,
-        max_length=MOST_DAYS,
-        fail_fast=True,
-        description="exceptions: days on which timers do fire",
-        examples=[["2027-01-02"]],
-    ),
-]
-
 
 # Monday first, as ISO 8601 counts them.
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -62,7 +34,12 @@ class CalendarPath(Given):
 
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.CALENDAR: "name"}
 
-    name: CalendarName
+    name: Annotated[
+        str,
+        Field(min_length=1, max_length=NAME_CHARACTERS, examples=["plant-holidays"]),
+        AfterValidator(plain),
+    ]
+    """unique in the app"""
 
 
 class CalendarBody(Given):
@@ -73,8 +50,16 @@ class CalendarBody(Given):
         Field(default_factory=list, max_length=6, fail_fast=True, examples=[["saturday", "sunday"]]),
     ]
     """days of the week"""
-    days: Days
-    working: WorkingDays
+    days: Annotated[
+        list[str],
+        Field(default_factory=list, max_length=MOST_DAYS, fail_fast=True, examples=[["2027-01-01"]]),
+    ]
+    """further days"""
+    working: Annotated[
+        list[str],
+        Field(default_factory=list, max_length=MOST_DAYS, fail_fast=True, examples=[["2027-01-02"]]),
+    ]
+    """exceptions: days on which timers do fire"""
 
 
 class ShownFollowing(Sent):

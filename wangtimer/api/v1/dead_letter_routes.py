@@ -138,34 +138,6 @@ def _known_reason(given: str) -> str:
     )
 
 
-_GivenReason = Annotated[
-    str | None,
-    Field(
-        description="why: `http_` and the answer's status, `timed_out`, `not_connected`, `broken_off` (no whole "
-        "answer), `not_taken` (a broker did not take the message), `refused` (the rules of egress), `host_disabled` "
-        "(its host failed for days), `nacked` and `not_acked` (accepted, but not done) or `not_made` (no call could be "
-        "made)",
-        examples=["http_503"],
-        json_schema_extra={"pattern": f"^(http_[1-9][0-9]{{2}}|{'|'.join(REASONS)})$"},
-    ),
-    AfterValidator(lambda given: given if given is None else _known_reason(given)),
-]
-_GivenHost = Annotated[
-    str | None,
-    Field(
-        max_length=LANE_CHARACTERS,
-        description="the last attempt called this host and port, or this host at any port",
-        examples=["shop.example:443"],
-    ),
-]
-_GivenTarget = Annotated[
-    str | None,
-    Field(
-        max_length=TARGET_CHARACTERS,
-        description="their timers named this target when they failed",
-        examples=["shop"],
-    ),
-]
 _SINCE, _UNTIL = "failed for good at this moment or later", "failed for good at this moment or earlier"
 
 # Words of elsewhere, and ours.
@@ -185,9 +157,21 @@ class _Conditions(Given):
 
     timer: Annotated[str | None, Field(examples=["key:order-42"])] = None
     """of this timer: its id, or `key:` and its key"""
-    reason: _GivenReason = None
-    host: _GivenHost = None
-    target: _GivenTarget = None
+    reason: Annotated[
+        str | None,
+        Field(
+            examples=["http_503"],
+            json_schema_extra={"pattern": f"^(http_[1-9][0-9]{{2}}|{'|'.join(REASONS)})$"},
+        ),
+        AfterValidator(lambda given: given if given is None else _known_reason(given)),
+    ] = None
+    """why: `http_` and the answer's status, `timed_out`, `not_connected`, `broken_off` (no whole answer), `not_taken`
+    (a broker did not take the message), `refused` (the rules of egress), `host_disabled` (its host failed for days),
+    `nacked` and `not_acked` (accepted, but not done) or `not_made` (no call could be made)"""
+    host: Annotated[str | None, Field(max_length=LANE_CHARACTERS, examples=["shop.example:443"])] = None
+    """the last attempt called this host and port, or this host at any port"""
+    target: Annotated[str | None, Field(max_length=TARGET_CHARACTERS, examples=["shop"])] = None
+    """their timers named this target when they failed"""
 
 
 class DeadLetterConditions(_Conditions):

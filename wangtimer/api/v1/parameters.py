@@ -80,24 +80,18 @@ def _version(tag: str) -> str:
     )
 
 
-IfMatch = Annotated[
-    str | None,
-    Field(
-        alias=IF_MATCH,
-        description="the ETag of the timer, or target, as you know it: refused (412) where it has changed since. "
-        "`*`: any version, but it must exist",
-        examples=['"3"'],
-    ),
-    AfterValidator(lambda tag: tag if tag is None else _version(tag)),
-]
-
-
 class ChangeHeader(AppHeader):
     """The app of the timer or target, and the version that must be at."""
 
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.VERSION: IF_MATCH}
 
-    if_match: IfMatch = None
+    if_match: Annotated[
+        str | None,
+        Field(alias=IF_MATCH, examples=['"3"']),
+        AfterValidator(lambda tag: tag if tag is None else _version(tag)),
+    ] = None
+    """the ETag of the timer, or target, as you know it: refused (412) where it has changed since. `*`: any version, but
+    it must exist"""
 
     @property
     def version(self) -> int | None:

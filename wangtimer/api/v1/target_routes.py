@@ -42,36 +42,6 @@ from wangtimer.core.timers.timer import Notify
 from wangtimer.features.target_changes import TargetChange
 from wangtimer.store.seals import Seals
 
-_KeepOutput = Annotated[
-    Literal["always", "onFailure", "never"] | None,
-    Field(
-        description="when the start of its answers is kept on the record of a firing: always, the default; only of "
-        "attempts that failed; or never. Where a timer says otherwise, what keeps less counts",
-        examples=["onFailure"],
-    ),
-]
-
-
-_Queue = Annotated[
-    MessageQueue | None,
-    Field(description="instead of url: a place at a message broker that the operator named"),
-]
-_Celery = Annotated[
-    CeleryQueue | None,
-    Field(
-        description="instead of url: the app's own Celery workers, behind a broker that the operator named"
-    ),
-]
-
-
-_Consumers = Annotated[
-    ConsumersOf | None,
-    Field(
-        description="instead of url: consumers that connect to us, such as behind a firewall. A firing that none of "
-        "them acknowledges within ackTimeout, 30 s by default, is tried again"
-    ),
-]
-
 
 class TargetPath(Given):
     """Which target."""
@@ -84,10 +54,18 @@ class TargetPath(Given):
 class _OfTargets(Given):
     """What a named target has beside its call."""
 
-    queue: _Queue = None
-    celery: _Celery = None
-    consumers: _Consumers = None
-    keep_output: _KeepOutput = None
+    queue: MessageQueue | None = None
+    """instead of url: a place at a message broker that the operator named"""
+    celery: CeleryQueue | None = None
+    """instead of url: the app's own Celery workers, behind a broker that the operator named"""
+    consumers: ConsumersOf | None = None
+    """instead of url: consumers that connect to us, such as behind a firewall. A firing that none of them acknowledges
+    within ackTimeout, 30 s by default, is tried again"""
+    keep_output: Annotated[Literal["always", "onFailure", "never"] | None, Field(examples=["onFailure"])] = (
+        None
+    )
+    """when the start of its answers is kept on the record of a firing: always, the default; only of attempts that
+    failed; or never. Where a timer says otherwise, what keeps less counts"""
     retry: GivenRetry = None
 
     def changed(

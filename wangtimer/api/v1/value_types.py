@@ -75,9 +75,6 @@ Span = Annotated[
     SpanText,
     Field(examples=["90s"], description="a span of time, as in 1h30m"),
 ]
-NextCursor = Annotated[
-    str | None, Field(description="cursor of the next page; null: this was the last", examples=[None])
-]
 
 
 class PageQuery(Given):
@@ -90,7 +87,8 @@ class PageQuery(Given):
 class ListPage(Sent):
     """A page of a list."""
 
-    next_cursor: NextCursor
+    next_cursor: Annotated[str | None, Field(examples=[None])]
+    """cursor of the next page; null: this was the last"""
 
     @classmethod
     def by_name(

@@ -76,25 +76,6 @@ def _header_names(names: list[str] | None) -> list[str] | None:
     return list(dict.fromkeys(name.lower() for name in names))
 
 
-_SecretHeaders = Annotated[
-    list[str] | None,
-    Field(
-        max_length=MOST_HEADERS,
-        description="names of headers whose values are secret, beside those that are by their names (Authorization, "
-        "Cookie, and any with token, key, secret, password or the like in it): they are stored encrypted, and shown as "
-        "***. Sent back, *** leaves the secret as it is",
-        examples=[["X-Tenant"]],
-    ),
-    AfterValidator(_header_names),
-]
-_SecretQuery = Annotated[
-    bool | None,
-    Field(
-        description="true: all of the URL's query is secret, not only the values of parameters that are by their names",
-    ),
-]
-_SecretBody = Annotated[bool | None, Field(description="true: the body is secret")]
-
 # Words of other schedulers for what `retry` says, which stands beside the target.
 _OF_ATTEMPTS = by_word({'write it beside the target, as in "retry": {"attempts": 3}': RETRY_WORDS})
 
@@ -142,12 +123,6 @@ class GivenTask(Given):
 _TASK_IN_PATCH = (
     'a task is stored as the body: give the whole one as json, as in {"task": "shop.tasks.expire"}'
 )
-_Task = Annotated[
-    GivenTask | None,
-    Field(
-        description="with the name of a Celery target: the task that a worker runs. It is stored, and shown, as body"
-    ),
-]
 
 
 class _Marks(Given):
@@ -157,9 +132,18 @@ class _Marks(Given):
     words_here: ClassVar[Mapping[str, str]] = OF_CALLS
     meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
 
-    secret_headers: _SecretHeaders = None
-    secret_query: _SecretQuery = None
-    secret_body: _SecretBody = None
+    secret_headers: Annotated[
+        list[str] | None,
+        Field(max_length=MOST_HEADERS, examples=[["X-Tenant"]]),
+        AfterValidator(_header_names),
+    ] = None
+    """names of headers whose values are secret, beside those that are by their names (Authorization, Cookie, and any
+    with token, key, secret, password or the like in it): they are stored encrypted, and shown as ***. Sent back, ***
+    leaves the secret as it is"""
+    secret_query: bool | None = None
+    """true: all of the URL's query is secret, not only the values of parameters that are by their names"""
+    secret_body: bool | None = None
+    """true: the body is secret"""
 
 
 @taking
@@ -193,7 +177,8 @@ class Target(CallFields):
 
     name: _Named | None = None
     path: TargetPart = None
-    celery: _Task = None
+    celery: GivenTask | None = None
+    """with the name of a Celery target: the task that a worker runs. It is stored, and shown, as body"""
 
     def call(self) -> Notify:
         """Return the call; raises `Refused`."""
