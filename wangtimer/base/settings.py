@@ -196,164 +196,85 @@ def _default_limit(limit: AppLimit) -> Any:
 class Settings(BaseSettings):
     """Read from `WANGTIMER_<NAME>` variables; a wrong one stops the start."""
 
-    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, frozen=True, extra="ignore", use_attribute_docstrings=True
+    )
 
     # Where things are
-    database_url: Annotated[str, AfterValidator(_known_database)] = Field(
-        default="sqlite:///wangtimer.db",
-        description="SQL database, the truth: mysql+mysqldb://... (MariaDB 10.11 or MySQL 8.0, or later) or "
-        "sqlite:///...",
-    )
-    store_url: Annotated[str, AfterValidator(_redis_url)] = Field(
-        default="redis://127.0.0.1:6379/0",
-        description="Redis 7 or Valkey for slices and definitions. What it loses is loaded again from SQL within "
-        "seconds; while it is away nothing new is fired",
-    )
-    broker_url: Annotated[str, AfterValidator(_broker_url)] = Field(
-        default="redis://127.0.0.1:6379/1",
-        description="Celery broker; another database or server than the store, so that each can be scaled",
-    )
-    key_prefix: str = Field(
-        default="wt",
-        pattern=r"^[a-z0-9_-]{1,20}$",
-        description="start of every Redis key of the store; deployments sharing a Redis need different ones",
-    )
+    database_url: Annotated[str, AfterValidator(_known_database)] = "sqlite:///wangtimer.db"
+    """SQL database, the truth: mysql+mysqldb://... (MariaDB 10.11 or MySQL 8.0, or later) or sqlite:///..."""
+    store_url: Annotated[str, AfterValidator(_redis_url)] = "redis://127.0.0.1:6379/0"
+    """Redis 7 or Valkey for slices and definitions. What it loses is loaded again from SQL within seconds; while it is
+    away nothing new is fired"""
+    broker_url: Annotated[str, AfterValidator(_broker_url)] = "redis://127.0.0.1:6379/1"
+    """Celery broker; another database or server than the store, so that each can be scaled"""
+    key_prefix: str = Field(default="wt", pattern=r"^[a-z0-9_-]{1,20}$")
+    """start of every Redis key of the store; deployments sharing a Redis need different ones"""
 
     # Planning
-    step_s: int = Field(
-        default=3600,
-        ge=60,
-        le=MOST_AHEAD_MS // 2_000,
-        description="s; a time step. Firings are planned up to two steps ahead, and again when one step is left",
-    )
-    plan_every_s: int = Field(
-        default=2,
-        ge=1,
-        le=600,
-        description="s; how often the migrator looks for timers to plan: often, so that each look finds little",
-    )
-    plan_page_timers: int = Field(
-        default=2_000, ge=1, le=10_000, description="timers the migrator reads at once"
-    )
-    plan_threads: int = Field(
-        default=2,
-        ge=1,
-        le=8,
-        description="threads that plan at once: one expands schedules while another waits for SQL and Redis",
-    )
-    plan_most_moments: int = Field(
-        default=600,
-        ge=60,
-        le=100_000,
-        description="moments planned at once for one timer, so that an every-second timer cannot fill a page",
-    )
-    plan_dense_moments: int = Field(
-        default=1_500,
-        ge=60,
-        le=100_000,
-        description="moments a dense timer is planned ahead, if two steps would be more; it is planned "
-        "again when half is left. Never less than twice window_s: 10,000 every-second timers would otherwise "
-        "be 72 million rows",
-    )
-    near_s: int = Field(
-        default=60,
-        ge=10,
-        le=3_600,
-        description="s; how far enabling plans within the request; the migrator plans the rest. At least "
-        "three times plan_every_s, so that a slow migrator is not felt",
-    )
-    firings_per_bucket: int = Field(
-        default=15_000,
-        ge=1,
-        description="firings a minute that one bucket takes before the next is opened: about 250 a second, "
-        "so that chunks are full enough to be cheap",
-    )
-    most_buckets: int = Field(default=16, ge=1, le=256, description="buckets a minute is cut into at most")
+    step_s: int = Field(default=3600, ge=60, le=MOST_AHEAD_MS // 2_000)
+    """s; a time step. Firings are planned up to two steps ahead, and again when one step is left"""
+    plan_every_s: int = Field(default=2, ge=1, le=600)
+    """s; how often the migrator looks for timers to plan: often, so that each look finds little"""
+    plan_page_timers: int = Field(default=2_000, ge=1, le=10_000)
+    """timers the migrator reads at once"""
+    plan_threads: int = Field(default=2, ge=1, le=8)
+    """threads that plan at once: one expands schedules while another waits for SQL and Redis"""
+    plan_most_moments: int = Field(default=600, ge=60, le=100_000)
+    """moments planned at once for one timer, so that an every-second timer cannot fill a page"""
+    plan_dense_moments: int = Field(default=1_500, ge=60, le=100_000)
+    """moments a dense timer is planned ahead, if two steps would be more; it is planned again when half is left. Never
+    less than twice window_s: 10,000 every-second timers would otherwise be 72 million rows"""
+    near_s: int = Field(default=60, ge=10, le=3_600)
+    """s; how far enabling plans within the request; the migrator plans the rest. At least three times plan_every_s, so
+    that a slow migrator is not felt"""
+    firings_per_bucket: int = Field(default=15_000, ge=1)
+    """firings a minute that one bucket takes before the next is opened: about 250 a second, so that chunks are full
+    enough to be cheap"""
+    most_buckets: int = Field(default=16, ge=1, le=256)
+    """buckets a minute is cut into at most"""
 
     # What Redis holds
-    window_s: int = Field(
-        default=300,
-        ge=120,
-        le=86_400,
-        description="s; Redis holds at least the firings due within this, whatever memory they take: "
-        "callbacks go on so long while SQL is away",
-    )
-    window_memory_mb: int = Field(
-        default=200,
-        ge=1,
-        description="MB of firings that Redis holds in all, 150 bytes each, up to two steps ahead. Firings "
-        "due within window_s are held even if they take more",
-    )
+    window_s: int = Field(default=300, ge=120, le=86_400)
+    """s; Redis holds at least the firings due within this, whatever memory they take: callbacks go on so long while SQL
+    is away"""
+    window_memory_mb: int = Field(default=200, ge=1)
+    """MB of firings that Redis holds in all, 150 bytes each, up to two steps ahead. Firings due within window_s are
+    held even if they take more"""
 
-    lanes_memory_mb: int = Field(
-        default=100,
-        ge=0,
-        description="MB of firings that wait in lanes in Redis, 250 bytes each. A lane holds at most as "
-        "many as are free, but always up to 100; later ones wait in SQL alone until the lane has room",
-    )
-    outbox_mb: int = Field(
-        default=256,
-        ge=1,
-        description="MB of outcomes that wait in Redis while SQL is away. From half of it on arming slows "
-        "down; at all of it arming stops: firings are then late, and none is lost",
-    )
+    lanes_memory_mb: int = Field(default=100, ge=0)
+    """MB of firings that wait in lanes in Redis, 250 bytes each. A lane holds at most as many as are free, but always
+    up to 100; later ones wait in SQL alone until the lane has room"""
+    outbox_mb: int = Field(default=256, ge=1)
+    """MB of outcomes that wait in Redis while SQL is away. From half of it on arming slows down; at all of it arming
+    stops: firings are then late, and none is lost"""
 
     # Arming
-    lead_ms: int = Field(
-        default=1_000,
-        ge=200,
-        le=2_000,
-        description="ms; how long before its moment a firing is armed. A change that Redis was told of at "
-        "once takes effect for moments further away than this. Exception: moments that an enable or edit "
-        "created less than lead_ms + turn_ms ahead. Shorter costs CPU: 158 µs a firing at 1,000, 232 at 500",
-    )
-    turn_ms: int = Field(
-        default=500, ge=50, le=1_000, description="ms; the longest pause between two turns of a trigger"
-    )
-    chunk_size: int = Field(
-        default=1_000,
-        ge=1,
-        le=1_000,
-        description="firings one executor message carries at most: each message costs a callback process "
-        "some 2 ms",
-    )
-    arm_credit: int = Field(
-        default=20_000,
-        ge=1,
-        description="firings of one minute that are armed and not yet claimed, at most: about a second of "
-        "drain, so that a backlog waits in its slice and not in the broker",
-    )
-    catch_up_per_s: int = Field(
-        default=2_000,
-        ge=1,
-        description="firings a second at which minutes long past are worked off after an outage, so that "
-        "firings due now stay on time. Several times the usual load, and well under what the callback "
-        "processes can do",
-    )
-    callback_queue_most: int = Field(
-        default=40,
-        ge=1,
-        description="chunks in the callback queue above which nothing more is armed, so that chunks are "
-        "claimed well within armed_lease_ms",
-    )
-    lock_ms: int = Field(
-        default=5_000, ge=1_000, description="ms; how long a slice's lock lasts unless its trigger renews it"
-    )
-    armed_lease_ms: int = Field(
-        default=8_000,
-        ge=2_000,
-        description="ms; an armed firing that nobody claimed is armed again after this",
-    )
-    running_lease_ms: int = Field(
-        default=6_000,
-        ge=3_000,
-        description="ms; a claimed firing whose executor died is armed again after this",
-    )
-    renew_every_ms: int = Field(
-        default=2_000,
-        ge=100,
-        description="ms; how often an executor renews its leases; two tries must fit into running_lease_ms",
-    )
+    lead_ms: int = Field(default=1_000, ge=200, le=2_000)
+    """ms; how long before its moment a firing is armed. A change that Redis was told of at once takes effect for
+    moments further away than this. Exception: moments that an enable or edit created less than lead_ms + turn_ms ahead.
+    Shorter costs CPU: 158 µs a firing at 1,000, 232 at 500"""
+    turn_ms: int = Field(default=500, ge=50, le=1_000)
+    """ms; the longest pause between two turns of a trigger"""
+    chunk_size: int = Field(default=1_000, ge=1, le=1_000)
+    """firings one executor message carries at most: each message costs a callback process some 2 ms"""
+    arm_credit: int = Field(default=20_000, ge=1)
+    """firings of one minute that are armed and not yet claimed, at most: about a second of drain, so that a backlog
+    waits in its slice and not in the broker"""
+    catch_up_per_s: int = Field(default=2_000, ge=1)
+    """firings a second at which minutes long past are worked off after an outage, so that firings due now stay on time.
+    Several times the usual load, and well under what the callback processes can do"""
+    callback_queue_most: int = Field(default=40, ge=1)
+    """chunks in the callback queue above which nothing more is armed, so that chunks are claimed well within
+    armed_lease_ms"""
+    lock_ms: int = Field(default=5_000, ge=1_000)
+    """ms; how long a slice's lock lasts unless its trigger renews it"""
+    armed_lease_ms: int = Field(default=8_000, ge=2_000)
+    """ms; an armed firing that nobody claimed is armed again after this"""
+    running_lease_ms: int = Field(default=6_000, ge=3_000)
+    """ms; a claimed firing whose executor died is armed again after this"""
+    renew_every_ms: int = Field(default=2_000, ge=100)
+    """ms; how often an executor renews its leases; two tries must fit into running_lease_ms"""
 
     # Calling back
     callback_queues: Annotated[str, AfterValidator(_queues)] = Field(
@@ -363,218 +284,113 @@ class Settings(BaseSettings):
         f"{MOST_QUEUES} at most; the same for all processes. A firing knows its queue by its place here: add names at "
         "the end, and take none out while firings of it or of later ones are planned",
     )
-    callback_most_held: int = Field(
-        default=10_000,
-        ge=1_000,
-        description="late firings one callback process holds at most, and as many again on time; the next "
-        "chunk waits until some are settled. More would wait for a connection past their "
-        "time-out, and cost 1.1 KB each beside their requests",
-    )
-    callback_most_mb: int = Field(
-        default=64,
-        ge=8,
-        description="MB of requests (URL, headers, body) that one callback process holds at most, half of "
-        "it for late ones. Firings without room stay, or go back, where they stood. A larger request goes "
-        "alone",
-    )
-    callback_timeout_ms: int = Field(
-        default=10_000,
-        ge=LEAST_TIMEOUT_MS,
-        le=MOST_TIMEOUT_MS,
-        description="ms; total time one callback may take, connect included, where neither its timer nor its target "
-        "says otherwise (`target.timeout`). A callback process that stops waits for its calls for 2 s more than this, "
-        "and leaves longer ones to another process, which makes them anew: above 10,000, raise the stop limit of "
-        "whatever supervises it, to this and 10 s more",
-    )
-    callback_connect_timeout_ms: int = Field(
-        default=3_000,
-        ge=100,
-        le=60_000,
-        description="ms; time to connect to a target, where neither timer nor target says otherwise "
-        "(`target.connectTimeout`)",
-    )
-    callback_longest_timeout_ms: int = Field(
-        default=MOST_TIMEOUT_MS,
-        ge=LEAST_TIMEOUT_MS,
-        le=MOST_TIMEOUT_MS,
-        description="ms; the longest time-out that a timer or a target may have of its own. A call that hangs holds a "
-        "connection of its app for as long, and after the death of its process a permit of its app's calls at once",
-    )
-    callback_connections: int = Field(
-        default=4_000,
-        ge=1,
-        description="open connections of one callback process. One app has as many as are free, so half of "
-        "them if it is alone; one target of an app has as many as are free of the app's",
-    )
-    callback_connections_per_host: int = Field(
-        default=200,
-        ge=1,
-        description="open connections to one target host. Of several apps that call it, each has as many as are "
-        "free; a named target or first segment of a path has fewer after its calls fail, and one more with each answer",
-    )
-    callback_idle_s: int = Field(
-        default=4,
-        ge=1,
-        le=60,
-        description="s; a connection idle for longer is not used again. Connections of every-second timers "
-        "stay open. Most servers close after 5 s, and a request that crosses such a closing may cost an attempt; "
-        "after less where the target announces so by Keep-Alive",
-    )
-    callback_connection_age_s: int = Field(
-        default=60,
-        ge=1,
-        le=86_400,
-        description="s; a connection older than this is not used again, so that a target whose address changed is "
-        "called at the new one",
-    )
-    callback_excerpt_bytes: int = Field(
-        default=1_024, ge=0, le=4_096, description="bytes of a target's answer that are kept"
-    )
-    egress: Annotated[str, AfterValidator(_egress)] = Field(
-        default="",
-        max_length=8_192,
-        description="what callbacks may connect to, and nothing else; the API and callback processes do not start "
-        "without it. `public`, networks (`10.0.0.0/8`), names (`app.corp.example`, `*.corp.example`), with commas "
-        "between, each with ports behind it or not (`:443`, `:8000-8999`). Addresses of a cloud's metadata and our "
-        "own servers are never allowed",
-    )
-    callback_ca_file: Path | None = Field(
-        default=None,
-        description="file with certificates of authorities (PEM) that vouch for targets, beside those that the system "
-        "trusts; read when a callback process starts. `SSL_CERT_FILE` names another list in place of the system's",
-    )
-    callback_name_servers: Annotated[str, AfterValidator(_name_servers)] = Field(
-        default="",
-        max_length=1_024,
-        description="name servers that callback processes ask for the names of targets, with commas between: "
-        "`10.0.0.2`, `10.0.0.3:5353`. Empty: those of the machine",
-    )
-    brokers_file: Path | None = Field(
-        default=None,
-        description="file (TOML) with the message brokers that apps may send to, and what each app may send where; "
-        "see the guide to message queues. Read when the API and a callback process start",
-    )
-    consumers_most_waiting: int = Field(
-        default=10_000,
-        ge=1,
-        le=1_000_000,
-        description="firings that wait in Redis for the consumers of one group; a further one is tried again later, as "
-        "after any failed attempt",
-    )
-    consumers_waiting_mb: int = Field(
-        default=64,
-        ge=1,
-        le=10_000,
-        description="MB of firings that wait in Redis for consumers of all groups; one app has a quarter of it",
-    )
-    own_servers: Annotated[str, AfterValidator(_servers)] = Field(
-        default="",
-        max_length=8_192,
-        description="further servers of ours that no callback may reach, whatever egress allows: `flower:5555`, "
-        "`10.0.0.7:33060`, with commas between. SQL, both Redis servers and the API are known from the other settings",
-    )
-    most_attempts: int = Field(
-        default=RetryPolicy().attempts,
-        ge=1,
-        le=MOST_ATTEMPTS,
-        description="attempts of a firing of which timer, target and app do not say how often; pauses of 1, 2, 4, 8 s "
-        "... at most 5 min, ±20 %, between them. With 11 it outlasts ten minutes",
-    )
-    settle_every_ms: int = Field(
-        default=200,
-        ge=10,
-        le=2_000,
-        description="ms; how often finished firings are written to SQL, together",
-    )
+    callback_most_held: int = Field(default=10_000, ge=1_000)
+    """late firings one callback process holds at most, and as many again on time; the next chunk waits until some are
+    settled. More would wait for a connection past their time-out, and cost 1.1 KB each beside their requests"""
+    callback_most_mb: int = Field(default=64, ge=8)
+    """MB of requests (URL, headers, body) that one callback process holds at most, half of it for late ones. Firings
+    without room stay, or go back, where they stood. A larger request goes alone"""
+    callback_timeout_ms: int = Field(default=10_000, ge=LEAST_TIMEOUT_MS, le=MOST_TIMEOUT_MS)
+    """ms; total time one callback may take, connect included, where neither its timer nor its target says otherwise
+    (`target.timeout`). A callback process that stops waits for its calls for 2 s more than this, and leaves longer ones
+    to another process, which makes them anew: above 10,000, raise the stop limit of whatever supervises it, to this and
+    10 s more"""
+    callback_connect_timeout_ms: int = Field(default=3_000, ge=100, le=60_000)
+    """ms; time to connect to a target, where neither timer nor target says otherwise (`target.connectTimeout`)"""
+    callback_longest_timeout_ms: int = Field(default=MOST_TIMEOUT_MS, ge=LEAST_TIMEOUT_MS, le=MOST_TIMEOUT_MS)
+    """ms; the longest time-out that a timer or a target may have of its own. A call that hangs holds a connection of
+    its app for as long, and after the death of its process a permit of its app's calls at once"""
+    callback_connections: int = Field(default=4_000, ge=1)
+    """open connections of one callback process. One app has as many as are free, so half of them if it is alone; one
+    target of an app has as many as are free of the app's"""
+    callback_connections_per_host: int = Field(default=200, ge=1)
+    """open connections to one target host. Of several apps that call it, each has as many as are free; a named target
+    or first segment of a path has fewer after its calls fail, and one more with each answer"""
+    callback_idle_s: int = Field(default=4, ge=1, le=60)
+    """s; a connection idle for longer is not used again. Connections of every-second timers stay open. Most servers
+    close after 5 s, and a request that crosses such a closing may cost an attempt; after less where the target
+    announces so by Keep-Alive"""
+    callback_connection_age_s: int = Field(default=60, ge=1, le=86_400)
+    """s; a connection older than this is not used again, so that a target whose address changed is called at the new
+    one"""
+    callback_excerpt_bytes: int = Field(default=1_024, ge=0, le=4_096)
+    """bytes of a target's answer that are kept"""
+    egress: Annotated[str, AfterValidator(_egress)] = Field(default="", max_length=8_192)
+    """what callbacks may connect to, and nothing else; the API and callback processes do not start without it.
+    `public`, networks (`10.0.0.0/8`), names (`app.corp.example`, `*.corp.example`), with commas between, each with
+    ports behind it or not (`:443`, `:8000-8999`). Addresses of a cloud's metadata and our own servers are never
+    allowed"""
+    callback_ca_file: Path | None = None
+    """file with certificates of authorities (PEM) that vouch for targets, beside those that the system trusts; read
+    when a callback process starts. `SSL_CERT_FILE` names another list in place of the system's"""
+    callback_name_servers: Annotated[str, AfterValidator(_name_servers)] = Field(default="", max_length=1_024)
+    """name servers that callback processes ask for the names of targets, with commas between: `10.0.0.2`,
+    `10.0.0.3:5353`. Empty: those of the machine"""
+    brokers_file: Path | None = None
+    """file (TOML) with the message brokers that apps may send to, and what each app may send where; see the guide to
+    message queues. Read when the API and a callback process start"""
+    consumers_most_waiting: int = Field(default=10_000, ge=1, le=1_000_000)
+    """firings that wait in Redis for the consumers of one group; a further one is tried again later, as after any
+    failed attempt"""
+    consumers_waiting_mb: int = Field(default=64, ge=1, le=10_000)
+    """MB of firings that wait in Redis for consumers of all groups; one app has a quarter of it"""
+    own_servers: Annotated[str, AfterValidator(_servers)] = Field(default="", max_length=8_192)
+    """further servers of ours that no callback may reach, whatever egress allows: `flower:5555`, `10.0.0.7:33060`, with
+    commas between. SQL, both Redis servers and the API are known from the other settings"""
+    most_attempts: int = Field(default=RetryPolicy().attempts, ge=1, le=MOST_ATTEMPTS)
+    """attempts of a firing of which timer, target and app do not say how often; pauses of 1, 2, 4, 8 s ... at most 5
+    min, ±20 %, between them. With 11 it outlasts ten minutes"""
+    settle_every_ms: int = Field(default=200, ge=10, le=2_000)
+    """ms; how often finished firings are written to SQL, together"""
 
     # Repair
-    sweep_every_s: int = Field(
-        default=5,
-        ge=1,
-        le=60,
-        description="s; how often firings that have been due for 5 s without an outcome are looked up in SQL and added "
-        "again",
-    )
+    sweep_every_s: int = Field(default=5, ge=1, le=60)
+    """s; how often firings that have been due for 5 s without an outcome are looked up in SQL and added again"""
 
-    retention_days: int = Field(
-        default=30,
-        ge=1,
-        le=3_650,
-        description="days; settled firings are kept this long after their moment, and finished timers "
-        "after their last one, unless a timer says otherwise",
-    )
+    retention_days: int = Field(default=30, ge=1, le=3_650)
+    """days; settled firings are kept this long after their moment, and finished timers after their last one, unless a
+    timer says otherwise"""
 
-    host_disabled_after_days: int = Field(
-        default=5,
-        ge=0,
-        le=365,
-        description="days; a part of a host (a named target, or the first segment of a path) that fails each call of "
-        "an app for so long is disabled: the app's firings for it fail without a call, but for one a minute and "
-        "callback process, until one is answered, or somebody enables it; 0: never",
-    )
+    host_disabled_after_days: int = Field(default=5, ge=0, le=365)
+    """days; a part of a host (a named target, or the first segment of a path) that fails each call of an app for so
+    long is disabled: the app's firings for it fail without a call, but for one a minute and callback process, until one
+    is answered, or somebody enables it; 0: never"""
 
-    smtp_url: SecretStr = Field(
-        default=SecretStr(""),
-        description="the server that mail of alerts goes through, as smtp://, smtp+starttls:// or "
-        "smtps://[user:password@]host[:port]; only callback processes need it. Without one, alert rules with mail fail",
-    )
-    smtp_sender: str = Field(
-        default="",
-        max_length=320,
-        description="the address that mail of alerts comes from; the API needs it too: without it, it refuses alert "
-        "rules with mail",
-    )
+    smtp_url: SecretStr = SecretStr("")
+    """the server that mail of alerts goes through, as smtp://, smtp+starttls:// or smtps://[user:password@]host[:port];
+    only callback processes need it. Without one, alert rules with mail fail"""
+    smtp_sender: str = Field(default="", max_length=320)
+    """the address that mail of alerts comes from; the API needs it too: without it, it refuses alert rules with mail"""
 
-    audit_days: int = Field(
-        default=400,
-        ge=1,
-        le=3_650,
-        description="days; who changed what is kept this long: a year and some weeks by default, for yearly reviews",
-    )
+    audit_days: int = Field(default=400, ge=1, le=3_650)
+    """days; who changed what is kept this long: a year and some weeks by default, for yearly reviews"""
 
     # Secrets of timers
-    secret_keys_file: Path | None = Field(
-        default=None,
-        description="file with the keys that secrets of timers (Authorization headers, ...) are encrypted with: a line "
-        "each, as `wangtimer secrets key` prints one. The first key encrypts, each decrypts. Without any, a timer with "
-        "a secret is refused. `wangtimer up` makes one in its data directory",
-    )
-    secret_keys: SecretStr = Field(
-        default=SecretStr(""),
-        description="the same keys without a file, with commas between; one of both is set",
-    )
+    secret_keys_file: Path | None = None
+    """file with the keys that secrets of timers (Authorization headers, ...) are encrypted with: a line each, as
+    `wangtimer secrets key` prints one. The first key encrypts, each decrypts. Without any, a timer with a secret is
+    refused. `wangtimer up` makes one in its data directory"""
+    secret_keys: SecretStr = SecretStr("")
+    """the same keys without a file, with commas between; one of both is set"""
 
     # API
-    http_bind: Annotated[str, AfterValidator(_address)] = Field(
-        default="127.0.0.1:5000", description="address the API listens on"
-    )
-    http_hosts: str = Field(
-        default="",
-        max_length=4_096,
-        description="names by which clients may call the API (their Host header), separated by commas, "
-        "beside localhost and the address it is bound to. If it is bound to all addresses, any IP address is "
-        "allowed too. `*` allows any name, and lets web pages reach the API by DNS rebinding",
-    )
-    auth: Literal["keys", "off"] = Field(
-        default="keys",
-        description="`keys`: each request needs an API key. `off`: whoever reaches the API is an operator; only if the "
-        "API listens on the loopback or a Unix socket, and WANGTIMER_HTTP_HOSTS does not allow any name",
-    )
-    compat_trusted_networks: Annotated[str, AfterValidator(_networks)] = Field(
-        default="",
-        max_length=4_096,
-        description="networks, separated by commas, from which the paths compatible with xTimer may be called without "
-        "a key, for the app that the request names: whoever sends from there can act as every app. Behind a proxy "
-        "name both its network and those of the clients, and set WANGTIMER_TRUSTED_PROXIES: without that the proxy's "
-        "address alone counts",
-    )
-    trusted_proxies: Annotated[str, AfterValidator(_networks)] = Field(
-        default="",
-        max_length=4_096,
-        description="networks, separated by commas, of the proxies in front of the API: from these X-Forwarded-For is "
-        "believed, so that the audit has the client's address, and X-Forwarded-Prefix, so that `Location` has the path "
-        "that a proxy took off. Without it the audit has the proxy's address",
-    )
+    http_bind: Annotated[str, AfterValidator(_address)] = "127.0.0.1:5000"
+    """address the API listens on"""
+    http_hosts: str = Field(default="", max_length=4_096)
+    """names by which clients may call the API (their Host header), separated by commas, beside localhost and the
+    address it is bound to. If it is bound to all addresses, any IP address is allowed too. `*` allows any name, and
+    lets web pages reach the API by DNS rebinding"""
+    auth: Literal["keys", "off"] = "keys"
+    """`keys`: each request needs an API key. `off`: whoever reaches the API is an operator; only if the API listens on
+    the loopback or a Unix socket, and WANGTIMER_HTTP_HOSTS does not allow any name"""
+    compat_trusted_networks: Annotated[str, AfterValidator(_networks)] = Field(default="", max_length=4_096)
+    """networks, separated by commas, from which the paths compatible with xTimer may be called without a key, for the
+    app that the request names: whoever sends from there can act as every app. Behind a proxy name both its network and
+    those of the clients, and set WANGTIMER_TRUSTED_PROXIES: without that the proxy's address alone counts"""
+    trusted_proxies: Annotated[str, AfterValidator(_networks)] = Field(default="", max_length=4_096)
+    """networks, separated by commas, of the proxies in front of the API: from these X-Forwarded-For is believed, so
+    that the audit has the client's address, and X-Forwarded-Prefix, so that `Location` has the path that a proxy took
+    off. Without it the audit has the proxy's address"""
     # Limits of apps without own ones, which `wangtimer apps limit` gives. None by default, so that nobody is surprised.
     app_most_timers: int = _default_limit(AppLimit.TIMERS)
     app_most_firings_per_s: int = _default_limit(AppLimit.FIRINGS_PER_SECOND)
@@ -583,60 +399,34 @@ class Settings(BaseSettings):
     app_most_replays_per_h: int = _default_limit(AppLimit.REPLAYS_PER_HOUR)
     app_most_calendar_bytes: int = _default_limit(AppLimit.CALENDAR_BYTES)
     app_most_timer_bytes: int = _default_limit(AppLimit.TIMER_BYTES)
-    http_head_timeout_s: int = Field(
-        default=5,
-        ge=1,
-        le=60,
-        description="s within which the first byte of a connection must come, and then the head of a request, or it is "
-        "closed",
-    )
-    http_body_timeout_s: int = Field(
-        default=20,
-        ge=1,
-        le=600,
-        description="s within which the body of a request must come, or its thread is freed",
-    )
-    http_cpu_ms: int = Field(
-        default=500,
-        ge=50,
-        le=60_000,
-        description="ms of CPU after which a request that asks for more work is refused (40012) before it has changed "
-        "anything; 1,000 timers with crons of their own take some 350 on the machine this was measured on",
-    )
-    http_workers: int = Field(default=2, ge=1, le=64, description="API processes")
-    http_threads: int = Field(default=8, ge=1, le=256, description="threads of each API process")
+    http_head_timeout_s: int = Field(default=5, ge=1, le=60)
+    """s within which the first byte of a connection must come, and then the head of a request, or it is closed"""
+    http_body_timeout_s: int = Field(default=20, ge=1, le=600)
+    """s within which the body of a request must come, or its thread is freed"""
+    http_cpu_ms: int = Field(default=500, ge=50, le=60_000)
+    """ms of CPU after which a request that asks for more work is refused (40012) before it has changed anything; 1,000
+    timers with crons of their own take some 350 on the machine this was measured on"""
+    http_workers: int = Field(default=2, ge=1, le=64)
+    """API processes"""
+    http_threads: int = Field(default=8, ge=1, le=256)
+    """threads of each API process"""
     # The stream, for consumers that connect to us
-    stream_bind: Annotated[str, AfterValidator(_one_address)] = Field(
-        default="127.0.0.1:5001", description="address that consumers connect to; one, or `unix:` and a path"
-    )
-    stream_connections: int = Field(
-        default=10_000, ge=1, le=100_000, description="consumers that one stream process has at most"
-    )
-    stream_connections_per_app: int = Field(
-        default=5_000, ge=1, le=100_000, description="of them those of one app"
-    )
-    stream_held_mb: int = Field(
-        default=64,
-        ge=1,
-        le=10_000,
-        description="MB of firings that one stream process has given to consumers, and keeps until they are "
-        "acknowledged; an app has half of it. More wait in Redis",
-    )
-    stream_slow_s: int = Field(
-        default=10,
-        ge=1,
-        le=600,
-        description="s; a consumer that reads nothing for so long while there is something for it is cut off, and "
-        "others get its firings",
-    )
-    fail_point: str = Field(
-        default="",
-        description="for tests of outages: a step at which this process dies or fails, such as "
-        "claim.after:kill:3",
-    )
-    ready_file: Path | None = Field(
-        default=None, description="file that a worker writes once it takes work; the supervisor waits for it"
-    )
+    stream_bind: Annotated[str, AfterValidator(_one_address)] = "127.0.0.1:5001"
+    """address that consumers connect to; one, or `unix:` and a path"""
+    stream_connections: int = Field(default=10_000, ge=1, le=100_000)
+    """consumers that one stream process has at most"""
+    stream_connections_per_app: int = Field(default=5_000, ge=1, le=100_000)
+    """of them those of one app"""
+    stream_held_mb: int = Field(default=64, ge=1, le=10_000)
+    """MB of firings that one stream process has given to consumers, and keeps until they are acknowledged; an app has
+    half of it. More wait in Redis"""
+    stream_slow_s: int = Field(default=10, ge=1, le=600)
+    """s; a consumer that reads nothing for so long while there is something for it is cut off, and others get its
+    firings"""
+    fail_point: str = ""
+    """for tests of outages: a step at which this process dies or fails, such as claim.after:kill:3"""
+    ready_file: Path | None = None
+    """file that a worker writes once it takes work; the supervisor waits for it"""
 
     @property
     def store_planned_mb(self) -> int:

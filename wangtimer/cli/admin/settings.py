@@ -1,6 +1,7 @@
 """`wangtimer settings`: every setting, its value and its reason."""
 
 import click
+from pydantic.fields import FieldInfo
 
 from wangtimer.base.settings import ENV_PREFIX, Settings, read_settings
 from wangtimer.base.shown_url import shown_url
@@ -21,7 +22,7 @@ def markdown_table() -> str:
     rows = ["| variable | default | meaning |", "|---|---|---|"]
     for name, field in Settings.model_fields.items():
         default = "" if field.default is None else f"`{field.default}`"
-        rows.append(f"| `{ENV_PREFIX}{name.upper()}` | {default} | {field.description} |")
+        rows.append(f"| `{ENV_PREFIX}{name.upper()}` | {default} | {_meaning(field)} |")
     return "\n".join(rows)
 
 
@@ -30,8 +31,13 @@ def _present() -> str:
     lines = []
     for name, field in Settings.model_fields.items():
         lines.append(f"{ENV_PREFIX}{name.upper()}={_safe(name, values[name])}")
-        lines.append(f"    {field.description}")
+        lines.append(f"    {_meaning(field)}")
     return "\n".join(lines)
+
+
+def _meaning(setting: FieldInfo) -> str:
+    """Return its description, which stands below it, in one line."""
+    return " ".join((setting.description or "").split())
 
 
 def _safe(name: str, value: object) -> str:
