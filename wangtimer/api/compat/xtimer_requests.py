@@ -11,7 +11,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http.api_models import by_word
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     MOST_A_PAGE,
     PAGE,
@@ -29,7 +28,7 @@ from wangtimer.api.http.field_types import (
     number,
 )
 from wangtimer.api.http.moments import read_moment_field
-from wangtimer.api.http.refusals import NAMED_BY_ID, Refused, bad_value, given_once
+from wangtimer.api.http.refusals import NAMED_BY_ID, bad_value, given_once, missing_field
 from wangtimer.api.timer_terms.timer_field_types import (
     JITTER,
     OF_OVERLAPS,
@@ -317,7 +316,7 @@ class TimerKey(Given):
         if self.id is not None:
             return self.id
         if self.name is None:
-            raise Refused(ErrorCode.MISSING_FIELD, "id", "neither id nor name is given", "give one of them")
+            raise missing_field("id", "neither id nor name is given", "give one of them")
         timer_id = timers.id_of(self.app, self.name)
         if timer_id is None:
             raise UnknownTimer(self.app, repr(self.name))

@@ -4,12 +4,9 @@ An address is judged only where the URL has one, or says localhost. Any other na
 connects, and the engine judges then.
 """
 
-from functools import partial
-
 from flask import current_app, has_app_context
 
-from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import bad_callback
 from wangtimer.api.http.request_context import DIRECTORY, settings_in_use
 from wangtimer.base.own_servers import egress_rules_of, named_servers
 from wangtimer.core.egress.egress_rules import EgressRules, Peer
@@ -38,9 +35,9 @@ def check_way_out(url: str, app: str, field: str = "target.url") -> None:
         return
     own = _set_for(app)
     if own.https_only and not origin.is_tls:
-        raise _bad_url(field, "the app may call https only", "write https, or ask the operator")
+        raise bad_callback(field, "the app may call https only", "write https, or ask the operator")
     if is_refused and rules is not None and all(map(rules.of_app(own).refusal, peers)):
-        raise _bad_url(
+        raise bad_callback(
             field,
             "this deployment does not allow calls to its address",
             "call another one, or ask the operator whether WANGTIMER_EGRESS may allow it, or the app's egress",
@@ -72,9 +69,6 @@ def _rules_in_use() -> EgressRules | None:
     return kept
 
 
-_bad_url = partial(Refused, ErrorCode.BAD_CALLBACK)
-
-
 _MEND = "ask the operator, who sets up brokers (WANGTIMER_BROKERS_FILE)"
 
 
@@ -90,6 +84,6 @@ def check_place(place: MessagePlace, app: str) -> None:
     broker = settings_in_use().named_brokers.get(place.broker)
     if broker is None or not broker.knows(app):
         reason = f"there is no broker {place.broker!r} for this app"
-        raise Refused(ErrorCode.BAD_CALLBACK, f"{field}.broker", reason, _MEND)
+        raise bad_callback(f"{field}.broker", reason, _MEND)
     if why_not := broker.why_not(app, place):
-        raise Refused(ErrorCode.BAD_CALLBACK, field, why_not, _MEND)
+        raise bad_callback(field, why_not, _MEND)

@@ -1,11 +1,10 @@
 """Moments as callers write them: RFC 3339, or ms since 1970."""
 
 import re
-from functools import partial
 from typing import Any
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.refusals import Refused, bad_value, shown
+from wangtimer.api.http.refusals import Refused, bad_schedule, bad_value, shown
 from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.time.rfc3339 import read_moment
 
@@ -41,7 +40,9 @@ def read_moment_field(given: Any, field: str, timezone: str | None = None) -> in
             ErrorCode.WRONG_TYPE, field, "wrong type", "write text in RFC 3339, or a whole number of ms"
         )
     if 0 <= given < LOOKS_LIKE_SECONDS:
-        raise _bad(field, f"{given} ms is a moment before 1973", "write milliseconds since 1970, not seconds")
+        raise bad_schedule(
+            field, f"{given} ms is a moment before 1973", "write milliseconds since 1970, not seconds"
+        )
     return _within_range(given, field)
 
 
@@ -50,7 +51,7 @@ def _read_text(text: str, field: str, timezone: str | None) -> int:
         return read_moment(text, timezone or "")
     except ValueError:
         reason, mend, meant = _fault_of(text, timezone)
-        raise _bad(field, f"{shown(text)} {reason}", mend, meant) from None
+        raise bad_schedule(field, f"{shown(text)} {reason}", mend, meant) from None
 
 
 def _fault_of(text: str, timezone: str | None) -> tuple[str, str, str | None]:
@@ -84,8 +85,5 @@ def _fault_of(text: str, timezone: str | None) -> tuple[str, str, str | None]:
 
 def _within_range(moment: int, field: str) -> int:
     if not 0 <= moment < END_MS:
-        raise _bad(field, "it lies outside the years 1970 to 2199", "write one within them")
+        raise bad_schedule(field, "it lies outside the years 1970 to 2199", "write one within them")
     return moment
-
-
-_bad = partial(Refused, ErrorCode.BAD_SCHEDULE)

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.refusals import Refused, bad_value, shown
+from wangtimer.api.http.refusals import Refused, bad_callback, bad_value, shown
 from wangtimer.callback.request import METHODS
 from wangtimer.callback.reserved import folded, is_ours
 from wangtimer.core.flow.origin import origins_of
@@ -65,17 +65,16 @@ def check_path(path: str) -> str:
         _check_characters(path, "target.path")
     if why_not := why_not_behind(path):
         mend = "write it as in /orders/expire?order=7"
-        raise Refused(ErrorCode.BAD_CALLBACK, "target.path", why_not, mend)
+        raise bad_callback("target.path", why_not, mend)
     return path
 
 
 def _check_characters(text: str, field: str) -> None:
     if len(text) > MOST_URL_CHARACTERS:
         reason, mend = f"it has {len(text)} characters", f"at most {MOST_URL_CHARACTERS} are allowed"
-        raise Refused(ErrorCode.BAD_CALLBACK, field, reason, mend)
+        raise bad_callback(field, reason, mend)
     if not re.fullmatch(r"[!-~]+", text) or "\\" in text:
-        raise Refused(
-            ErrorCode.BAD_CALLBACK,
+        raise bad_callback(
             field,
             "it has a space, a backslash, a control or a non-ASCII character",
             "percent-encode such characters (%20), and write a host in another script as xn--...",
@@ -86,8 +85,7 @@ def check_same_place(call: Notify, kept_from: Notify) -> None:
     """Raise `Refused` where a timer's kept secrets would go elsewhere: through another target, or to another host."""
     if call.target or kept_from.target:
         if call.target != kept_from.target:
-            raise Refused(
-                ErrorCode.BAD_CALLBACK,
+            raise bad_callback(
                 "target.name",
                 "the secrets that it keeps were given for another target",
                 "write each secret anew, in the same request",
@@ -99,8 +97,7 @@ def check_same_place(call: Notify, kept_from: Notify) -> None:
 def check_same_origin(url: str, kept_from: str) -> None:
     """Raise `Refused` where kept secrets would go elsewhere: to another scheme, host or port, or broker."""
     if not origins_of(url) <= origins_of(kept_from):
-        raise Refused(
-            ErrorCode.BAD_CALLBACK,
+        raise bad_callback(
             _field_of_place(url),
             "the secrets that it keeps were given for another scheme, host or port",
             "write each secret anew, in the same request",
@@ -158,11 +155,8 @@ def read_method(method: Any) -> Any:
     if not isinstance(method, str):
         return method
     if method.upper() not in METHODS:
-        raise Refused(
-            ErrorCode.BAD_CALLBACK,
-            f"{_CALL}.method",
-            f"{shown(method)} cannot be called",
-            "write GET, POST, PUT, PATCH or DELETE",
+        raise bad_callback(
+            f"{_CALL}.method", f"{shown(method)} cannot be called", "write GET, POST, PUT, PATCH or DELETE"
         )
     return method.upper()
 
@@ -233,12 +227,12 @@ def _check_value(name: str, value: Any) -> None:
 
 
 def _bad_url(reason: str, mend: str) -> Refused:
-    return Refused(ErrorCode.BAD_CALLBACK, f"{_CALL}.url", reason, mend)
+    return bad_callback(f"{_CALL}.url", reason, mend)
 
 
 def _bad_header(name: str, reason: str, mend: str) -> Refused:
     field = f"target.headers.{name[:64]}".rstrip(".")
-    return Refused(ErrorCode.BAD_CALLBACK, field, reason, mend)
+    return bad_callback(field, reason, mend)
 
 
 def _wrong_type(field: str, wanted: str) -> Refused:

@@ -202,8 +202,12 @@ class Refused(InvalidInput):
         self.part = part
 
 
-# The refusal of a value that is of the right type, and not allowed.
+# The refusals of a value that is of the right type, and not allowed; of a schedule or a moment; of what a timer calls;
+# and of what is not there.
 bad_value = partial(Refused, ErrorCode.BAD_VALUE)
+bad_schedule = partial(Refused, ErrorCode.BAD_SCHEDULE)
+bad_callback = partial(Refused, ErrorCode.BAD_CALLBACK)
+missing_field = partial(Refused, ErrorCode.MISSING_FIELD)
 
 
 class AsWritten(Refused):

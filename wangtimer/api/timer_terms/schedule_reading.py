@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_schedule, shown
 from wangtimer.core.kinds.kind import AskedRule, RuleKind
 from wangtimer.core.kinds.kinds import KINDS, asked_fields, asked_names, kind_of
 from wangtimer.core.schedules.calendars import Calendar, built_in
@@ -50,8 +49,7 @@ def find_calendar(calendars: CalendarStore, app: str, name: str) -> Calendar:
     """Return a built-in calendar, or the app's own; raises `Refused` where there is none."""
     calendar = built_in().get(name) or calendars.get(app, name)
     if calendar is None:
-        raise Refused(
-            ErrorCode.BAD_SCHEDULE,
+        raise bad_schedule(
             "schedule.excludeCalendar",
             f"there is no calendar {shown(name)}",
             f"name one of {', '.join(built_in())}, or upload it first",
@@ -149,7 +147,7 @@ def _read(
     )
     start_ms = old.start_ms if "start_at" in stays else _moment_or_none(asked, "start_at")
     if start_ms is not None and ending.end_ms is not None and ending.end_ms < start_ms:
-        raise _bad("schedule.endAt", "it lies before startAt", "write a later moment")
+        raise bad_schedule("schedule.endAt", "it lies before startAt", "write a later moment")
     schedule = Bounded(
         rule,
         start_ms,
@@ -195,14 +193,16 @@ def _asked_rule(given: dict[str, Any], kind: RuleKind[Any], usual_zone: str, now
         owners = _BELONGS_TO.get(name, [kind])
         if kind not in owners:
             whose = " and ".join(owner.asked_by[0].place for owner in owners)
-            raise _bad(f"schedule.{_PLACES[name]}", f"it belongs to {whose}", "leave it out")
+            raise bad_schedule(f"schedule.{_PLACES[name]}", f"it belongs to {whose}", "leave it out")
     # The zone that a timer has already is not before the eyes of whoever writes this.
     return AskedRule(given, timezone, now, partial(read_moment_field, timezone=given.get("timezone", "")))
 
 
 def _bad_number(number: int, mend: str) -> Refused:
     first, *others, last = asked_names()
-    return _bad(f"schedule.{first}", f"{number} of {', '.join([first, *others])} and {last} are given", mend)
+    return bad_schedule(
+        f"schedule.{first}", f"{number} of {', '.join([first, *others])} and {last} are given", mend
+    )
 
 
 def _refuse_bounds(asked: Mapping[str, Any], rule: Rule) -> None:
@@ -211,7 +211,7 @@ def _refuse_bounds(asked: Mapping[str, Any], rule: Rule) -> None:
             own = kind_of(rule).asked_by
             others = [field.place for kind in KINDS for field in kind.asked_by if field not in own]
             mend = f"leave it out, or give {' or '.join(others)}"
-            raise _bad(name, "a single moment does not use it", mend)
+            raise bad_schedule(name, "a single moment does not use it", mend)
 
 
 def _refuse_never(schedule: Schedule, asked: Mapping[str, Any], now: int) -> None:
@@ -222,7 +222,7 @@ def _refuse_never(schedule: Schedule, asked: Mapping[str, Any], now: int) -> Non
         return
     kind.refuse_over(rule, now)
     given = [name for attribute, name in BOUNDS.items() if asked.get(attribute) is not None]
-    raise _bad(
+    raise bad_schedule(
         given[-1] if given else f"schedule.{asked_names()[0]}",
         "the schedule never fires within its bounds",
         "give it bounds with a moment in the future: see startAt, endAt, maxFirings and excludeCalendar",
@@ -242,6 +242,3 @@ def _spread(jitter_ms: int | None, timer: Timer | None, now: int) -> Spread | No
 def _moment_or_none(asked: Mapping[str, Any], name: str) -> int | None:
     given = asked[name]
     return None if given is None else read_moment_field(given, BOUNDS[name], asked.get("timezone") or "")
-
-
-_bad = partial(Refused, ErrorCode.BAD_SCHEDULE)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from flask import has_app_context
 
 from wangtimer.api.http.allowed_targets import check_way_out
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.notify_rules import (
     HeaderChanges,
     check_headers,
@@ -19,7 +18,7 @@ from wangtimer.api.http.notify_rules import (
     check_same_place,
     check_url,
 )
-from wangtimer.api.http.refusals import Refused, bad_value
+from wangtimer.api.http.refusals import bad_callback, bad_value
 from wangtimer.api.http.request_context import settings_in_use
 from wangtimer.api.timer_terms.schedule_reading import (
     FindCalendar,
@@ -124,11 +123,8 @@ def _changed_place(given: Mapping[str, Any], was: Notify) -> tuple[str, str]:
     if "path" not in given:
         return target, was.url if target == was.target or was.target else ""
     if not target:
-        raise Refused(
-            ErrorCode.BAD_CALLBACK,
-            "target.path",
-            "the timer has a URL of its own",
-            "change url, or name a target too",
+        raise bad_callback(
+            "target.path", "the timer has a URL of its own", "change url, or name a target too"
         )
     return target, given["path"] or ""
 
@@ -156,8 +152,7 @@ def _by_name(changes: HeaderChanges) -> dict[str, _Headers]:
     for name, values in changes:
         before = wanted.get(name.lower())
         if before is not None and not (before and values):
-            raise Refused(
-                ErrorCode.BAD_CALLBACK,
+            raise bad_callback(
                 f"target.headers.{name[:64]}",
                 "one spelling of it is null, another has a value",
                 "give it once: upper and lower case name the same header",

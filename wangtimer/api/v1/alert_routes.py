@@ -8,10 +8,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, plain
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_url
-from wangtimer.api.http.refusals import Refused, bad_value, shown
+from wangtimer.api.http.refusals import Refused, bad_value, missing_field, shown
 from wangtimer.api.http.request_context import settings_in_use
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.parameters import ActingHeader, AppHeader
@@ -139,9 +138,7 @@ class GivenDestination(Given):
         is_mail = kind is DestinationKind.MAIL
         needed = "to" if is_mail else "url"
         if getattr(self, needed) is None:
-            raise Refused(
-                ErrorCode.MISSING_FIELD, f"destination.{needed}", "missing", f"{kind.value} needs it"
-            )
+            raise missing_field(f"destination.{needed}", "missing", f"{kind.value} needs it")
         unfit = {"to": not is_mail, "url": is_mail, "secret": kind not in SIGNED_ROBOTS}
         for name, is_unfit in unfit.items():
             if is_unfit and getattr(self, name) is not None:
@@ -234,11 +231,8 @@ class AlertRuleBody(Given):
         figures = zip(_FIGURED, (self.in_a_row, late_ms), strict=True)
         events |= {event for event, figure in figures if figure is not None}
         if not events - {AlertEvent.RECOVERED}:
-            raise Refused(
-                ErrorCode.MISSING_FIELD,
-                "events",
-                "the rule tells of nothing",
-                "name events, failuresInARow or lateBy",
+            raise missing_field(
+                "events", "the rule tells of nothing", "name events, failuresInARow or lateBy"
             )
         return AlertRule(
             app,

@@ -10,10 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http import cursors
 from wangtimer.api.http.api_models import Sent, by_word
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenMoment, moment, number
 from wangtimer.api.http.moments import read_range
-from wangtimer.api.http.refusals import Refused, bad_value, shown
+from wangtimer.api.http.refusals import bad_value, missing_field, shown
 from wangtimer.api.http.request_context import begin_if_many
 from wangtimer.api.timer_terms.timer_field_types import ShownKind
 from wangtimer.api.v1.firings.demand_routes import (
@@ -199,9 +198,7 @@ class _Chosen(_Conditions):
     def check(self) -> None:
         """Raise `Refused` unless either ids or since is given."""
         if self.ids is None and self.since is None:
-            raise Refused(
-                ErrorCode.MISSING_FIELD, "since", "neither ids nor since is given", "give one of them"
-            )
+            raise missing_field("since", "neither ids nor since is given", "give one of them")
         for name in ("timer", "reason", "host", "target", "since", "until"):
             if self.ids is not None and getattr(self, name) is not None:
                 raise bad_value(name, "ids are given too", "give one of them")

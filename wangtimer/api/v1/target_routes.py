@@ -8,10 +8,9 @@ from pydantic import Field
 
 from wangtimer.api.http.allowed_targets import check_place, check_way_out
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, MethodWord
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
-from wangtimer.api.http.refusals import Refused, bad_value
+from wangtimer.api.http.refusals import bad_value, missing_field
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.timer_terms.timer_reading import changed_call, refuse_bad_form, refuse_longer
 from wangtimer.api.v1.message_models import (
@@ -142,7 +141,7 @@ def _url_of(target: TargetBody | TargetPatch, was: NamedTarget | None) -> str:
         return places[0].url
     if target.url is None:
         mend = "it is required; or give queue, celery or consumers, which are sent messages"
-        raise Refused(ErrorCode.MISSING_FIELD, "url", "missing", mend)
+        raise missing_field("url", "missing", mend)
     return target.url if was is None else was.call.url
 
 

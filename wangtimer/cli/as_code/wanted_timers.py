@@ -8,7 +8,7 @@ import orjson
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.reading import MOST_BODY_BYTES, read_model, read_object
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_schedule, missing_field, shown
 from wangtimer.api.timer_terms.schedule_reading import FindCalendar
 from wangtimer.api.timer_terms.timer_reading import new_timer
 from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
@@ -78,8 +78,7 @@ def one_of(names: frozenset[str]) -> FindCalendar:
     def find(name: str) -> Calendar:
         if name in names or name in built_in():
             return any_calendar(name)
-        raise Refused(
-            ErrorCode.BAD_SCHEDULE,
+        raise bad_schedule(
             "schedule.excludeCalendar",
             f"there is no calendar {shown(name)}",
             f"name one of {', '.join(sorted({*built_in(), *names}))}, or upload it first",
@@ -117,16 +116,16 @@ def _with_its_digits(document: dict[str, Any]) -> dict[str, Any]:
 def _refuse_unrepeatable(body: NewTimerBody) -> None:
     if body.key is None:
         mend = "give each timer a key of your own: a file is applied by it"
-        raise Refused(ErrorCode.MISSING_FIELD, "key", "missing", mend)
+        raise missing_field("key", "missing", mend)
     if body.schedule.given().get("delay_ms") is not None:
         mend = "write the moment itself, as in at: 2027-01-01T08:00:00+08:00"
         reason = "a delay counts from each request, and a file is applied again and again"
-        raise Refused(ErrorCode.BAD_SCHEDULE, "schedule.delay", reason, mend)
+        raise bad_schedule("schedule.delay", reason, mend)
     schedule = body.schedule
     if schedule.max_firings is not None and schedule.start_at is None:
         mend = "add startAt, as in startAt: 2027-01-01T08:00:00+08:00: they are counted from there"
         reason = "once they are over and the timer is deleted, the next run would make it again"
-        raise Refused(ErrorCode.BAD_SCHEDULE, "schedule.maxFirings", reason, mend)
+        raise bad_schedule("schedule.maxFirings", reason, mend)
 
 
 def _new_timer(

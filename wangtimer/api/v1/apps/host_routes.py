@@ -5,9 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused, bad_value, shown
+from wangtimer.api.http.refusals import bad_value, missing_field, shown
 from wangtimer.api.v1.apps.app_routes import asked_limit
 from wangtimer.api.v1.parameters import host_port
 from wangtimer.api.v1.resource import Resource, Route, tell_soon
@@ -79,8 +78,7 @@ class HostLimitResource(Resource):
         """
         wiring, host = self.wiring(), _known(path.host)
         if body.calls_per_second is None and body.calls_at_once is None:
-            raise Refused(
-                ErrorCode.MISSING_FIELD,
+            raise missing_field(
                 "callsPerSecond",
                 "there is neither callsPerSecond nor callsAtOnce",
                 "name one of them, or delete the limit",

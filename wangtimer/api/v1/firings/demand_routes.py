@@ -7,11 +7,10 @@ from flask import Response
 from pydantic import Field
 
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenMoment, moment
 from wangtimer.api.http.kept_answers import kept_text
 from wangtimer.api.http.moments import read_moment_field, read_range
-from wangtimer.api.http.refusals import Refused, bad_value
+from wangtimer.api.http.refusals import Refused, bad_value, missing_field
 from wangtimer.api.http.request_context import begin_if_many, begin_large
 from wangtimer.api.http.serving import Reply, response_of
 from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
@@ -225,9 +224,7 @@ class DemandResource(Resource):
 
     def _filter(self, app: str, body: ReplayBody) -> FiringFilter:
         if body.since is None:
-            raise Refused(
-                ErrorCode.MISSING_FIELD, "since", "neither ids nor since is given", "give one of them"
-            )
+            raise missing_field("since", "neither ids nor since is given", "give one of them")
         wiring = self.wiring()
         first, last = read_range(body.since, body.until)
         timer = None if body.timer is None else TimerPath(which=body.timer)

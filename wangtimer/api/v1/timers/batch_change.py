@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, Id
-from wangtimer.api.http.refusals import Refused, bad_value
+from wangtimer.api.http.refusals import bad_value, missing_field
 from wangtimer.api.http.request_context import begin_if_many
 from wangtimer.api.timer_terms.timer_field_types import NameText
 from wangtimer.api.v1.parameters import ActingHeader, AppHeader
@@ -130,8 +129,7 @@ class ManyTimersBody(OfTimers):
             reason = f"{' and '.join(given)} are given"
             raise bad_value(given[0], reason, "give one of them")
         if not given or self.filter == TimerConditions():
-            raise Refused(
-                ErrorCode.MISSING_FIELD,
+            raise missing_field(
                 "filter",
                 "there is no condition",
                 'give one, or keys, or ids; if every timer of the app is meant, "all": true',

@@ -10,9 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, Field
 
 from wangtimer.api.http.api_models import by_word
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused, bad_value
+from wangtimer.api.http.refusals import bad_schedule, bad_value
 from wangtimer.api.timer_terms.schedule_reading import BOUNDS
 from wangtimer.api.timer_terms.timer_field_types import (
     JITTER,
@@ -186,8 +185,7 @@ class Schedule(Given):
         given = [name for name in ASKED_BY if getattr(self, name) is not None]
         if len(given) != 1:
             *others, last = ASKED_BY.values()
-            raise Refused(
-                ErrorCode.BAD_SCHEDULE,
+            raise bad_schedule(
                 "schedule",
                 f"{len(given)} of {', '.join(others)} and {last} are given",
                 "give exactly one of them",

@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.api_models import by_word
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     ChangedHeaders,
     ChangedMethod,
@@ -19,7 +18,7 @@ from wangtimer.api.http.field_types import (
     plain_at,
 )
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
-from wangtimer.api.http.refusals import Refused, bad_value
+from wangtimer.api.http.refusals import bad_value, missing_field
 from wangtimer.api.timer_terms.timer_field_types import (
     OF_OVERLAPS,
     RETRY_WORDS,
@@ -191,7 +190,7 @@ class Target(CallFields):
         if self.url is not None:
             return self.call_to(self.url)
         mend = "it is required; or name a target of the app"
-        raise Refused(ErrorCode.MISSING_FIELD, "target.url", "missing", mend)
+        raise missing_field("target.url", "missing", mend)
 
 
 @taking
