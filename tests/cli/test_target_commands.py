@@ -27,7 +27,7 @@ def test_a_target_is_set_shown_named_and_deleted(run: Run) -> None:
     made = json_of(
         run(
             *("targets", "set", "orders", "--target", URL, "--method", "put", "--timeout", "2s"),
-            *("--header", "X-Tag: a", "--keep-output", "never", "--json"),
+            *("--header", "X-Tag: a", "--secret-header", "X-Tag", "--keep-output", "never", "--json"),
         )
     )
     assert (made["url"], made["method"], made["timeout"], made["keepOutput"]) == (URL, "PUT", "2s", "never")
@@ -36,7 +36,8 @@ def test_a_target_is_set_shown_named_and_deleted(run: Run) -> None:
     assert timer["target"] == {"name": "orders", "path": "/expire?order=7", "headers": {}, "body": ""}
     shown = " ".join(run("timers", "show", "expire").stdout.split())
     assert "calls /expire?order=7 through orders" in shown
-    assert "timers 1" in " ".join(run("targets", "show", "orders").stdout.split())
+    target = " ".join(run("targets", "show", "orders").stdout.split())
+    assert "timeout 2s secret header x-tag keep output never timers 1" in target
     assert URL in run("targets", "list").stdout
     assert "1 timer names it" in run("targets", "delete", "orders").stderr
     run("timers", "delete", "expire")
