@@ -14,6 +14,7 @@ from wangtimer.base.shown_url import shown_url
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_json, show_line
+from wangtimer.cli.terminal.parameter_types import DIRECTORY, FILE
 from wangtimer.stack.data_directory import DataDirectory, held_directory, known_directory
 from wangtimer.store.sql.database import missing_file, with_driver
 from wangtimer.store.sql.dump import dump, load
@@ -70,11 +71,7 @@ def _show(found: list[Lack], is_applied: bool, as_json: bool) -> None:
         click.echo("-- the database has all it needs")
 
 
-DATA_DIR = click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Of the service that `wangtimer up` runs there.",
-)
+DATA_DIR = click.option("--data-dir", type=DIRECTORY, help="Of the service that `wangtimer up` runs there.")
 STDOUT = "-"
 # What the database of a data directory is called once another one was restored.
 SET_ASIDE = "wangtimer-before.db"
@@ -97,7 +94,7 @@ def backup(file: str, data_dir: Path | None) -> None:
 
 
 @click.command(cls=OnceCommand)
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("file", type=FILE)
 @click.option(
     "--into",
     metavar="DATABASE",

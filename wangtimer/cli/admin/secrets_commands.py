@@ -14,6 +14,7 @@ import click
 from wangtimer.base.settings import Settings, read_settings
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceGroup
+from wangtimer.cli.terminal.parameter_types import DIRECTORY
 from wangtimer.core.errors import StoreAway, UnopenedSecrets
 from wangtimer.core.secret_keys import new_secret_key
 from wangtimer.core.timers.bad_timers import BadTimers
@@ -57,11 +58,7 @@ def key(key_id: str) -> None:
 
 
 @secrets.command()
-@click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Those of the service that `wangtimer up` runs there.",
-)
+@click.option("--data-dir", type=DIRECTORY, help="Those of the service that `wangtimer up` runs there.")
 def rotate(data_dir: Path | None) -> None:
     """Encrypt all secrets anew with the first key, also those that were no secrets when they were stored.
 

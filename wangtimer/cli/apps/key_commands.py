@@ -11,7 +11,7 @@ import click
 from wangtimer.cli.terminal.asking import EXIT_CODES, CommandRun, Failed, operating
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import Columns, first_of, limited, show_line
-from wangtimer.cli.terminal.parameter_types import PAST
+from wangtimer.cli.terminal.parameter_types import FILE, PAST
 from wangtimer.client.app_types import ApiKey, AuditedChange, MadeApiKey
 from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.apps.scopes import Scope
@@ -41,7 +41,7 @@ def _whose(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--expires-in", type=click.IntRange(1), metavar="DAYS", help="It ends by itself after so long.")
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     help="Write it into this new file, as the line of an HTTP header for `curl -H @FILE`, readable by you alone.",
 )
 @click.option(

@@ -36,6 +36,7 @@ from wangtimer.cli.doctor.stored_checkups import (
 from wangtimer.cli.doctor.ways_out_checkups import check_mail, check_named_brokers, check_stream
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_json, show_line, show_table
+from wangtimer.cli.terminal.parameter_types import DIRECTORY
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
@@ -50,11 +51,7 @@ from wangtimer.store.sql.ways_out import ClientCertificates
 
 @click.command(cls=OnceCommand)
 @click.option("--json", "as_json", is_flag=True, help="Print a list of severity, part, text, mend.")
-@click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Look at the service that `wangtimer up` runs there.",
-)
+@click.option("--data-dir", type=DIRECTORY, help="Look at the service that `wangtimer up` runs there.")
 @click.option(
     "--ways-out",
     "only_ways_out",

@@ -35,7 +35,7 @@ from wangtimer.cli.terminal.output import (
     show_pairs,
     show_table,
 )
-from wangtimer.cli.terminal.parameter_types import FIRING
+from wangtimer.cli.terminal.parameter_types import FILE, FIRING
 from wangtimer.cli.timers.timer_options import options
 from wangtimer.client import Firing, FiringHistory
 from wangtimer.client.firing_types import Attempt, CancelledFiring, SentRequest
@@ -117,11 +117,7 @@ class Screen:
 @firings.command(cls=OnceCommand)
 @options(*FILTERS)
 @click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="jsonl by default.")
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write; standard output by default.",
-)
+@click.option("--out", type=FILE, help="The file to write; standard output by default.")
 @asking
 def export(run: CommandRun, form: Literal["jsonl", "csv"] | None, out: Path | None, **wanted: Any) -> None:
     """Export firings, latest first, as JSON Lines or CSV (--json means JSON Lines too).

@@ -14,7 +14,7 @@ from wangtimer.cli.importing.entries import Found, NotTaken, Refusal, TargetMapp
 from wangtimer.cli.importing.tables import BadSource, shown_source
 from wangtimer.cli.terminal.asking import Failed, end_of_many
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
-from wangtimer.cli.terminal.parameter_types import SPAN, BadText, decoded
+from wangtimer.cli.terminal.parameter_types import FILE, SPAN, BadText, decoded
 from wangtimer.cli.timers.timer_options import options, timer_fields
 from wangtimer.client.timer_fields import Overlap
 
@@ -89,7 +89,7 @@ _OPTIONS = (
     click.option("--tag", "tags", multiple=True, help="A tag of each timer; may be repeated."),
     click.option(
         "--out",
-        type=click.Path(dir_okay=False, path_type=Path),
+        type=FILE,
         help="The file to write. By default it is standard output, and the report goes to standard error.",
     ),
     click.option("--force", is_flag=True, help="Overwrite the file of --out."),

@@ -68,6 +68,7 @@ class FiringId(click.ParamType[str]):
 
 
 SPAN, MOMENT, PAST, FIRING = SpanText(), MomentText(), PastMoment(), FiringId()
+FILE, DIRECTORY = click.Path(dir_okay=False, path_type=Path), click.Path(file_okay=False, path_type=Path)
 
 
 # How files begin that are no text, with what to do.
