@@ -28,17 +28,11 @@ from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, atte
 _PLANNED = ("fire_at", "timer_id", "bucket", "kind", "status", "due_at", "attempt")
 _INSERTED = (*_PLANNED, "asked_at")
 _NUMBERED = (*_INSERTED, "seq")
-# Planning leaves these at the schema's 0, the first outcome writes them. The first two are of the first send, the rest
-# of the last attempt.
-MEASURED = (
-    "first_sent_at",
-    "lateness_ms",
-    "sent_at",
-    "connect_ms",
-    "first_byte_ms",
-    "cost_ms",
-    "http_status",
-)
+# Planning leaves these at the schema's 0, the first outcome writes them.
+_OF_FIRST_SEND = ("first_sent_at", "lateness_ms")
+_OF_LAST_ATTEMPT = ("sent_at", "connect_ms", "first_byte_ms", "cost_ms", "http_status")
+# What else each outcome writes, as it is.
+_SAID = ("output", "error", "host_failing_ms")
 # In place of `first_byte_ms`: not a byte was sent, and `sent_at` is when the attempt was made. So it takes no column.
 NOT_SENT = -1
 _MOVED = ("bucket", "kind", "status", "due_at", "attempt", "asked_at")
@@ -90,7 +84,7 @@ def settling(dialect: Dialect) -> ManyRows:
     One upsert of 200 rows costs a ninth of `UPDATE ... WHERE (a, b) IN (...)`. A missing row (SQL went back in time)
     is inserted with its outcome.
     """
-    columns = (*_PLANNED, *MEASURED, "output", "error", "host_failing_ms")
+    columns = (*_PLANNED, *_OF_FIRST_SEND, *_OF_LAST_ATTEMPT, *_SAID)
     return upsert(firings, columns, dialect, _settled_columns, _takes_effect)
 
 
@@ -124,14 +118,7 @@ def _settled_columns(new: NewValues) -> dict[str, ColumnElement[Any]]:
         # It depends on first_sent_at.
         "lateness_ms": case((was_sent, firings.c.lateness_ms), else_=new["lateness_ms"]),
         "first_sent_at": case((was_sent, firings.c.first_sent_at), else_=new["first_sent_at"]),
-        "sent_at": new["sent_at"],
-        "connect_ms": new["connect_ms"],
-        "first_byte_ms": new["first_byte_ms"],
-        "cost_ms": new["cost_ms"],
-        "http_status": new["http_status"],
-        "output": new["output"],
-        "error": new["error"],
-        "host_failing_ms": new["host_failing_ms"],
+        **{name: new[name] for name in (*_OF_LAST_ATTEMPT, *_SAID)},
         # A retry leaves its lane; after the last attempt the record keeps where it waited.
         "lane": case(
             (new["status"] == _word(FiringStatus.PENDING), literal_column("''")), else_=firings.c.lane
