@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import getdoc
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints
 
 from flask import Response, g, request
 from pydantic import BaseModel
@@ -20,6 +20,8 @@ from wangtimer.api.http.reading import MOST_BODY_BYTES, read_body, read_header, 
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.http.request_context import ending_large, work_s
 from wangtimer.core.work_budget import work_budget
+
+Body = TypeVar("Body", bound=Sent)
 
 ID = "webhook-id"
 OURS = "X-WangTimer-"
@@ -79,10 +81,10 @@ def documented(
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Generic[Body]):
     """An answer with a status other than 200, or with headers."""
 
-    body: Sent
+    body: Body
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -94,7 +96,7 @@ class Named(NamedTuple):
     name: str
 
 
-View = Callable[..., Sent | Reply | Response | None]
+View = Callable[..., Sent | Reply[Any] | Response | None]
 # A part of requests, its name, its model, and what reads it.
 _Reading = tuple[Part, str, type[BaseModel], Callable[[dict[str, Any]], Any]]
 
@@ -154,7 +156,7 @@ def _read(readings: Sequence[_Reading], given: dict[str, Any]) -> dict[str, Any]
     return taken
 
 
-def response_of(answer: Sent | Reply | Response | None) -> Response:
+def response_of(answer: Sent | Reply[Any] | Response | None) -> Response:
     """Return what a view answers as an HTTP response; None: 204."""
     if isinstance(answer, Response):
         return answer

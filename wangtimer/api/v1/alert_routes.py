@@ -14,7 +14,7 @@ from wangtimer.api.http.refusals import Refused, bad_value, missing_field, shown
 from wangtimer.api.http.request_context import settings_in_use
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.parameters import ActingHeader, AppHeader
-from wangtimer.api.v1.resource import Resource, Route, tell_soon
+from wangtimer.api.v1.resource import MADE_OR_CHANGED, Resource, Route, tell_soon
 from wangtimer.api.v1.value_types import (
     GivenDuration,
     ListPage,
@@ -357,8 +357,8 @@ class AlertRuleResource(Resource):
         find = partial(self.wiring().alert_rules.page, header.app)
         return AlertRulePage.by_name(query, f"{header.app} alert rules", find, shown_rule)
 
-    @Route("put", ONE, "putAlertRule", (409,), answers={200: ShownAlertRule, 201: ShownAlertRule})
-    def put(self, path: AlertRulePath, header: AppHeader, body: AlertRuleBody) -> Reply:
+    @Route("put", ONE, "putAlertRule", (409,), statuses=MADE_OR_CHANGED)
+    def put(self, path: AlertRulePath, header: AppHeader, body: AlertRuleBody) -> Reply[ShownAlertRule]:
         """Make a rule of alerts, or replace it.
 
         A new one answers 201. It counts for what happens 5 s later or more. Of a rule, an event, and a host or a timer

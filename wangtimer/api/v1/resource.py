@@ -7,7 +7,7 @@ from functools import cache, wraps
 from hashlib import sha256
 from inspect import getdoc
 from types import NoneType
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from uuid import uuid4
 
 import structlog
@@ -18,10 +18,9 @@ from flask_openapi.models.tag import Tag
 from flask_openapi.utils import get_model_schema, normalize_name
 from pydantic import BaseModel
 
-from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.kept_answers import HEADER, REPLAYED, kept_text, once_with_it, replayed
 from wangtimer.api.http.reading import MOST_BODY_BYTES
-from wangtimer.api.http.serving import TOO_LONG, View, refusing_callbacks, response_of, serving
+from wangtimer.api.http.serving import TOO_LONG, Reply, View, refusing_callbacks, response_of, serving
 from wangtimer.api.v1.parameters import ETAG, IF_MATCH
 from wangtimer.api.v1.problems import MEDIA_TYPE, OfMany, Problem
 from wangtimer.core.errors import StoreAway
@@ -31,8 +30,6 @@ from wangtimer.wiring import Wiring
 
 log = structlog.get_logger()
 
-# What the document says of a successful answer: its model, or the content types of a text; None: it has no body.
-Answering = type[Sent] | tuple[str, ...] | None
 Declared = TypeVar("Declared", bound=View)
 
 _ALWAYS = (400, 401, 403, 404, 429, 500, 503)
@@ -42,6 +39,8 @@ _HEADERS = {
     ETAG: f"the timer's version, for {IF_MATCH}",
     REPLAYED: f"true: this is the answer of the first request with this {HEADER}",
 }
+# The statuses of what makes something, and of what makes or replaces it.
+MADE, MADE_OR_CHANGED = (201,), (200, 201)
 # The attribute of a method that has its route.
 _ROUTE = "route_in_v1"
 
@@ -65,9 +64,9 @@ class Resource:
 class Route:
     """Decorates a method of a `Resource` with its route; the types and the docstring of the method document it.
 
-    `errors` are the HTTP statuses beyond those of every operation and those that its headers bring about. `answers` has
-    for each successful status the model, or the content types of a text (None: no body); by default 200 with what the
-    method returns, or 204 where that is None. `headers` are the headers of these answers.
+    `errors` are the HTTP statuses beyond those of every operation and those that its headers bring about. `statuses`
+    are those of success: the answer is what the method returns, a model, a `Reply` with it, or None (204). `text` has
+    the content types of a text. `headers` are the headers of these answers.
 
     A method that takes an `Idempotency-Key` is called once for each key; `keeps_its_answer`: it sees to that itself. A
     callback of our own may read and delete, and use what `is_for_callbacks`.
@@ -77,7 +76,8 @@ class Route:
     rule: str
     operation_id: str
     errors: tuple[int, ...] = ()
-    answers: Mapping[int, Answering] | None = None
+    statuses: tuple[int, ...] = (200,)
+    text: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
     is_for_callbacks: bool = False
     keeps_its_answer: bool = False
@@ -100,7 +100,8 @@ def _add(routes: APIBlueprint, tag: str, resource: Resource, view: View, route: 
     hints, operation_id = get_type_hints(view), route.operation_id
     header = hints.get("header")
     taken = () if header is None else header.model_fields.keys()
-    answers = route.answers or ({204: None} if hints["return"] is NoneType else {200: hints["return"]})
+    model = _model_in(hints["return"])
+    statuses = (204,) if model is NoneType else route.statuses
     errors, headers = {*_ALWAYS, *route.errors}, route.headers
     if "body" in hints:
         errors |= {413, 415}
@@ -119,21 +120,27 @@ def _add(routes: APIBlueprint, tag: str, resource: Resource, view: View, route: 
         operation_id=f"v1{operation_id[0].upper()}{operation_id[1:]}",
         summary=summary.rstrip("."),
         description=" ".join(description.split()),
-        responses={status: _success(routes, model, headers) for status, model in answers.items()}
+        responses={status: _success(routes, model, route.text, headers) for status in statuses}
         | {status: _content(routes, Problem, MEDIA_TYPE) for status in sorted(errors)}
         | ({414: TOO_LONG} if "query" in hints else {}),
     )(served if may_call_back else refusing_callbacks(served))
 
 
-def _success(routes: APIBlueprint, answering: Answering, headers: tuple[str, ...]) -> dict[str, Any]:
+def _model_in(returned: Any) -> Any:
+    """Return the model of what a method returns: itself, or that of its `Reply`."""
+    replies = [kind for kind in (returned, *get_args(returned)) if get_origin(kind) is Reply]
+    return get_args(replies[0])[0] if replies else returned
+
+
+def _success(
+    routes: APIBlueprint, model: Any, text: tuple[str, ...], headers: tuple[str, ...]
+) -> dict[str, Any]:
     described = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}
-    match answering:
-        case None:
-            content = {}
-        case tuple():
-            content = {"content": {media_type: {"schema": {"type": "string"}} for media_type in answering}}
-        case _:
-            content = _content(routes, answering, "application/json")
+    content: dict[str, Any] = {}
+    if text:
+        content = {"content": {media_type: {"schema": {"type": "string"}} for media_type in text}}
+    elif model is not NoneType:
+        content = _content(routes, model, "application/json")
     return content | ({"headers": described} if headers else {})
 
 

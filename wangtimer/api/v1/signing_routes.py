@@ -10,7 +10,7 @@ from wangtimer.api.http.field_types import Given, GivenInPath
 from wangtimer.api.http.refusals import bad_value, shown
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.resource import MADE, Resource, Route
 from wangtimer.api.v1.value_types import GivenDuration, Span, Text, duration, read_duration_field
 from wangtimer.core.errors import Subject, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
@@ -114,8 +114,8 @@ class SigningResource(Resource):
         """
         return ShownSigning.of(**_fields(self._changes.get(header.app), self.now()))
 
-    @Route("post", SECRETS, "rotateSecret", (409,), answers={201: ShownRotation}, is_for_callbacks=True)
-    def rotate(self, header: AppHeader, body: RotationBody) -> Reply:
+    @Route("post", SECRETS, "rotateSecret", (409,), statuses=MADE, is_for_callbacks=True)
+    def rotate(self, header: AppHeader, body: RotationBody) -> Reply[ShownRotation]:
         """Make a new signing secret.
 
         The answer has its value, and no other answer will. The present secret signs beside it for the `overlap`, so

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field
 
@@ -23,7 +23,7 @@ from wangtimer.api.v1.message_models import (
     place_fields,
 )
 from wangtimer.api.v1.parameters import ETAG, AppHeader, ChangeHeader, etag
-from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.resource import MADE_OR_CHANGED, Resource, Route
 from wangtimer.api.v1.timers.declared_fields import fields_given, showing
 from wangtimer.api.v1.timers.retry_models import GivenRetry, ShownRetry, shown_retry
 from wangtimer.api.v1.timers.timer_answers import ShownMarks, call_fields
@@ -237,6 +237,9 @@ class ShownTargetChange(ShownNamedTarget):
     ]
 
 
+Shown = TypeVar("Shown", bound=ShownNamedTarget)
+
+
 class ListedTargets(ListPage):
     """A page of an app's targets."""
 
@@ -274,22 +277,15 @@ class TargetResource(Resource):
         find = partial(self.wiring().target_store.page, header.app)
         return ListedTargets.by_name(query, f"{header.app} targets", find, shown_target)
 
-    @Route("get", ONE, "getTarget", (404,), answers={200: ShownNamedTarget}, headers=(ETAG,))
-    def get(self, path: TargetPath, header: AppHeader) -> Reply:
+    @Route("get", ONE, "getTarget", (404,), headers=(ETAG,))
+    def get(self, path: TargetPath, header: AppHeader) -> Reply[ShownNamedTarget]:
         """Read a target, and how many timers name it."""
         store = self.wiring().target_store
         target = store.get(header.app, path.name)
         return _tagged(shown_target(target, store.timers_of(header.app, path.name)))
 
-    @Route(
-        "put",
-        ONE,
-        "putTarget",
-        (409,),
-        answers={200: ShownTargetChange, 201: ShownTargetChange},
-        headers=(ETAG,),
-    )
-    def put(self, path: TargetPath, header: ChangeHeader, body: TargetBody) -> Reply:
+    @Route("put", ONE, "putTarget", (409,), statuses=MADE_OR_CHANGED, headers=(ETAG,))
+    def put(self, path: TargetPath, header: ChangeHeader, body: TargetBody) -> Reply[ShownTargetChange]:
         """Make a target, or replace it.
 
         A new one answers 201. A change counts for all timers that name it, however many they are. `***` stands for the
@@ -305,8 +301,8 @@ class TargetResource(Resource):
 
         return self._changed(path, header, change)
 
-    @Route("patch", ONE, "patchTarget", (404, 409), answers={200: ShownTargetChange}, headers=(ETAG,))
-    def patch(self, path: TargetPath, header: ChangeHeader, body: TargetPatch) -> Reply:
+    @Route("patch", ONE, "patchTarget", (404, 409), headers=(ETAG,))
+    def patch(self, path: TargetPath, header: ChangeHeader, body: TargetPatch) -> Reply[ShownTargetChange]:
         """Change a target.
 
         The body is a JSON merge patch (RFC 7396; `application/merge-patch+json` is taken too). What it changes counts
@@ -327,12 +323,12 @@ class TargetResource(Resource):
 
     def _changed(
         self, path: TargetPath, header: ChangeHeader, change: Callable[[NamedTarget | None], NamedTarget]
-    ) -> Reply:
+    ) -> Reply[ShownTargetChange]:
         changed: TargetChange = self.wiring().target_changes.change(
             header.app, path.name, change, header.version
         )
         return _tagged(shown_change(changed), 201 if changed.is_made else 200)
 
 
-def _tagged(shown: ShownNamedTarget, status: int = 200) -> Reply:
+def _tagged(shown: Shown, status: int = 200) -> Reply[Shown]:
     return Reply(shown, status, {ETAG: etag(shown.version)})

@@ -14,7 +14,7 @@ from wangtimer.api.http.request_context import unknown_app
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.timer_terms.timer_field_types import with_fields
 from wangtimer.api.v1.certificate_routes import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
-from wangtimer.api.v1.resource import Resource, Route, tell_soon
+from wangtimer.api.v1.resource import MADE, Resource, Route, tell_soon
 from wangtimer.api.v1.timers.retry_models import Retry, ShownRetry, shown_retry
 from wangtimer.api.v1.value_types import ListPage, PageQuery, Text
 from wangtimer.callback.client_certificate import only_certificates
@@ -262,8 +262,8 @@ class AppResource(Resource):
             query, "apps", lambda after, most: self.wiring().apps.page(most, after), _shown
         )
 
-    @Route("post", "/apps", "createApp", (409,), answers={201: ShownApp})
-    def create(self, body: NewAppBody) -> Reply:
+    @Route("post", "/apps", "createApp", (409,), statuses=MADE)
+    def create(self, body: NewAppBody) -> Reply[ShownApp]:
         """Make an app.
 
         Its keys can make timers then. A name is taken for good: an app is disabled, never deleted.

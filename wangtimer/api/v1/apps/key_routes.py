@@ -12,7 +12,7 @@ from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.apps.app_routes import known_app
-from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.resource import MADE, Resource, Route
 from wangtimer.api.v1.value_types import ListPage, PageQuery, Text
 from wangtimer.core.apps.key_text import ID_CHARACTERS
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
@@ -110,8 +110,8 @@ class KeyResource(Resource):
         """List an app's keys, those that have ended too."""
         return self._page(known_app(self.wiring(), path.app).name, query)
 
-    @Route("post", OF_APP, "createAppKey", answers={201: MadeKey})
-    def create_of_app(self, path: KeysPath, body: NewKeyBody) -> Reply:
+    @Route("post", OF_APP, "createAppKey", statuses=MADE)
+    def create_of_app(self, path: KeysPath, body: NewKeyBody) -> Reply[MadeKey]:
         """Make a key of an app.
 
         The answer has the key itself, this once. An app may have several keys: to rotate, make the second, hand it out,
@@ -129,8 +129,8 @@ class KeyResource(Resource):
         """List the operators' keys, those that have ended too."""
         return self._page(None, query)
 
-    @Route("post", OF_OPERATORS, "createOperatorKey", answers={201: MadeKey})
-    def create_of_operators(self, body: NewKeyBody) -> Reply:
+    @Route("post", OF_OPERATORS, "createOperatorKey", statuses=MADE)
+    def create_of_operators(self, body: NewKeyBody) -> Reply[MadeKey]:
         """Make an operator's key.
 
         The answer has the key itself, this once. With `apps:admin` it can make any other key.
@@ -152,7 +152,7 @@ class KeyResource(Resource):
             name="id",
         )
 
-    def _create(self, app: str | None, body: NewKeyBody, may_have: frozenset[Scope]) -> Reply:
+    def _create(self, app: str | None, body: NewKeyBody, may_have: frozenset[Scope]) -> Reply[MadeKey]:
         wiring = self.wiring()
         now = self.now()
         scopes = may_have if body.scopes is None else _scopes(body.scopes, may_have)

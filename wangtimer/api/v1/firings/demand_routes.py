@@ -16,7 +16,7 @@ from wangtimer.api.http.serving import Reply, response_of
 from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
 from wangtimer.api.v1.parameters import WHICH, ActingHeader, TimerPath
-from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.resource import MADE, Resource, Route
 from wangtimer.api.v1.value_types import Span, Text
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
@@ -138,11 +138,11 @@ class DemandResource(Resource):
         f"/timers/{WHICH}:fire",
         "fireTimer",
         (404,),
-        answers={201: ShownFiring},
+        statuses=MADE,
         headers=("Location",),
         keeps_its_answer=True,
     )
-    def fire(self, path: TimerPath, header: ActingHeader) -> Reply | Response:
+    def fire(self, path: TimerPath, header: ActingHeader) -> Reply[ShownFiring] | Response:
         """Fire a timer now.
 
         The timer may be enabled, disabled or finished; its schedule and misfire policy do not matter. Each request is
@@ -150,7 +150,7 @@ class DemandResource(Resource):
         """
         wiring = self.wiring()
 
-        def fire(asked: Asked | None = None) -> Reply:
+        def fire(asked: Asked | None = None) -> Reply[ShownFiring]:
             timer_id = path.id_in(header.app, wiring.timers)
             label = self._label_of(timer_id, header.app)
             kept = None if asked is None else FiringToKeep(asked, lambda firing: _kept(firing, label))
@@ -238,7 +238,7 @@ class DemandResource(Resource):
         )
 
 
-def _fired(firing: Firing, label: TimerLabel) -> Reply:
+def _fired(firing: Firing, label: TimerLabel) -> Reply[ShownFiring]:
     record = FiringRecord(firing, None, None, None, None, "", "")
     headers = {"Location": f"/v1/firings/{firing.member.firing_id}"}
     return Reply(ShownFiring.of(record, **firing_fields(record, label)), 201, headers)

@@ -232,7 +232,7 @@ class ExportResource(Resource):
         """How many exports run at once."""
         return AtOnce(max(1, self.wiring().settings.http_threads // THREADS_AN_EXPORT))
 
-    @Route("get", "/firings:export", "exportFirings", (404,), answers={200: tuple(_TYPES.values())})
+    @Route("get", "/firings:export", "exportFirings", (404,), text=tuple(_TYPES.values()))
     def export(self, header: AnyAppHeader, query: ExportQuery) -> Response:
         """Export firings.
 

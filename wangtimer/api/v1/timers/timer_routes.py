@@ -20,7 +20,7 @@ from wangtimer.api.v1.parameters import (
     TimerPath,
     etag,
 )
-from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.resource import MADE, MADE_OR_CHANGED, Resource, Route
 from wangtimer.api.v1.timers.declared_fields import Schedule
 from wangtimer.api.v1.timers.timer_answers import (
     ShownPreview,
@@ -53,15 +53,8 @@ ONE = f"/timers/{WHICH}"
 class TimerResource(Resource):
     """The operations on one timer."""
 
-    @Route(
-        "post",
-        "/timers",
-        "createTimer",
-        answers={201: ShownTimerChange},
-        headers=("Location", ETAG),
-        keeps_its_answer=True,
-    )
-    def create(self, header: ActingHeader, body: NewTimerBody) -> Reply | Response:
+    @Route("post", "/timers", "createTimer", statuses=MADE, headers=("Location", ETAG), keeps_its_answer=True)
+    def create(self, header: ActingHeader, body: NewTimerBody) -> Reply[ShownTimerChange] | Response:
         """Make a timer.
 
         It is enabled in the same commit and fires from its next moment on, unless `enabled` is false. The answer shows
@@ -85,8 +78,8 @@ class TimerResource(Resource):
 
         return self.once_with_it("create", create_once, header=header, body=body)
 
-    @Route("get", ONE, "getTimer", (404,), answers={200: ListedTimer}, headers=(ETAG,))
-    def get(self, path: TimerPath, header: AppHeader) -> Reply:
+    @Route("get", ONE, "getTimer", (404,), headers=(ETAG,))
+    def get(self, path: TimerPath, header: AppHeader) -> Reply[ListedTimer]:
         """Read a timer.
 
         The answer has its next moment and its last outcome.
@@ -96,15 +89,8 @@ class TimerResource(Resource):
         outcomes = wiring.firing_lists.last_outcomes([timer.id], now)
         return Reply(listed_timer(now, timer, outcomes), headers=_tagged(timer))
 
-    @Route(
-        "put",
-        ONE,
-        "putTimer",
-        (404, 409),
-        answers={200: ShownTimerChange, 201: ShownTimerChange},
-        headers=(ETAG,),
-    )
-    def put(self, path: TimerPath, header: ChangeHeader, body: WholeTimerBody) -> Reply:
+    @Route("put", ONE, "putTimer", (404, 409), statuses=MADE_OR_CHANGED, headers=(ETAG,))
+    def put(self, path: TimerPath, header: ChangeHeader, body: WholeTimerBody) -> Reply[ShownTimerChange]:
         """Make a timer, or replace an existing one.
 
         With `key:` it is made where the app has no timer of this key (201). A repeat of the same request changes
@@ -133,8 +119,8 @@ class TimerResource(Resource):
         )
         return (self._made if created else self._changed)(timer, now, body.schedule)
 
-    @Route("patch", ONE, "patchTimer", (404, 409), answers={200: ShownTimerChange}, headers=(ETAG,))
-    def patch(self, path: TimerPath, header: ChangeHeader, body: TimerPatch) -> Reply:
+    @Route("patch", ONE, "patchTimer", (404, 409), headers=(ETAG,))
+    def patch(self, path: TimerPath, header: ChangeHeader, body: TimerPatch) -> Reply[ShownTimerChange]:
         """Change a timer.
 
         The body is a JSON merge patch (RFC 7396; `application/merge-patch+json` is taken too), applied in one commit.
@@ -152,8 +138,8 @@ class TimerResource(Resource):
         )
         return self._changed(timer, now, body.schedule)
 
-    @Route("delete", ONE, "deleteTimer", (404,), answers={200: SwitchedOffTimer}, headers=(ETAG,))
-    def delete(self, path: TimerPath, header: ChangeHeader) -> Reply:
+    @Route("delete", ONE, "deleteTimer", (404,), headers=(ETAG,))
+    def delete(self, path: TimerPath, header: ChangeHeader) -> Reply[SwitchedOffTimer]:
         """Delete a timer.
 
         Its key is free again; its firings stay on record. `stopped` says what becomes of the next moment.
@@ -162,8 +148,8 @@ class TimerResource(Resource):
         timer_id = self._id_of(path, header)
         return self._off(wiring.registrar.delete(header.app, timer_id, path.key, header.version))
 
-    @Route("post", f"{ONE}:enable", "enableTimer", (404,), answers={200: ShownTimerChange}, headers=(ETAG,))
-    def enable(self, path: TimerPath, header: ActingChangeHeader) -> Reply:
+    @Route("post", f"{ONE}:enable", "enableTimer", (404,), headers=(ETAG,))
+    def enable(self, path: TimerPath, header: ActingChangeHeader) -> Reply[ShownTimerChange]:
         """Enable a timer.
 
         A one-shot up to a minute past fires at once; an older one is refused. A repeat changes nothing.
@@ -171,16 +157,8 @@ class TimerResource(Resource):
         timer = self.wiring().registrar.enable(header.app, self._id_of(path, header), header.version)
         return self._changed(timer, self.now())
 
-    @Route(
-        "post",
-        f"{ONE}:disable",
-        "disableTimer",
-        (404,),
-        answers={200: SwitchedOffTimer},
-        headers=(ETAG,),
-        is_for_callbacks=True,
-    )
-    def disable(self, path: TimerPath, header: ActingChangeHeader) -> Reply:
+    @Route("post", f"{ONE}:disable", "disableTimer", (404,), headers=(ETAG,), is_for_callbacks=True)
+    def disable(self, path: TimerPath, header: ActingChangeHeader) -> Reply[SwitchedOffTimer]:
         """Disable a timer.
 
         Moments more than `countsWithin` away no longer fire. Firings that were requested before (fire, replay,
@@ -215,13 +193,13 @@ class TimerResource(Resource):
     def _shown(self, timer: Timer, now: int, asked: Schedule | None) -> ShownTimerChange:
         return changed_timer(timer, now, self._counts_within_ms(timer), _warnings_of(asked))
 
-    def _made(self, timer: Timer, now: int, asked: Schedule) -> Reply:
+    def _made(self, timer: Timer, now: int, asked: Schedule) -> Reply[ShownTimerChange]:
         return Reply(self._shown(timer, now, asked), 201, _tagged(timer) | {"Location": _place(timer.id)})
 
-    def _changed(self, timer: Timer, now: int, asked: Schedule | None = None) -> Reply:
+    def _changed(self, timer: Timer, now: int, asked: Schedule | None = None) -> Reply[ShownTimerChange]:
         return Reply(self._shown(timer, now, asked), headers=_tagged(timer))
 
-    def _off(self, timer: Timer) -> Reply:
+    def _off(self, timer: Timer) -> Reply[SwitchedOffTimer]:
         stopped = shown_stop(self.wiring().stops.of([timer]).get(timer.id))
         within_ms = self._counts_within_ms(timer)
         answer = SwitchedOffTimer.of(timer=self._plain(timer), stopped=stopped, counts_within=within_ms)
