@@ -196,9 +196,7 @@ def _default_limit(limit: AppLimit) -> Any:
 class Settings(BaseSettings):
     """Read from `WANGTIMER_<NAME>` variables; a wrong one stops the start."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=ENV_PREFIX, frozen=True, extra="ignore", use_attribute_docstrings=True
-    )
+    model_config = SettingsConfigDict(env_prefix=ENV_PREFIX, frozen=True, extra="ignore")
 
     # Where things are
     database_url: Annotated[str, AfterValidator(_known_database)] = "sqlite:///wangtimer.db"

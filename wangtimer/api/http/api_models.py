@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
+from wangtimer.base.attribute_docstrings import attribute_docstrings
 from wangtimer.core.errors import Subject
 
 # A client needs 64 bits above this number.
@@ -35,8 +36,8 @@ class SizedNumbers(GenerateJsonSchema):
 class Described(BaseModel):
     """A model of the API.
 
-    The text below a field is its description. `Field(description=...)` has one that is worked out, that takes the place
-    of its type's, or that fits beside each field of the model.
+    The text below a field is its description. `Field(description=...)` has one that is worked out, or that fits beside
+    each field of the model.
 
     `meant_elsewhere` says of fields it does not have where what they mean is to be had. `our_words` has other people's
     words for its fields; None: those of the compatible paths. `words_here` has such words for the fields of a model
@@ -45,8 +46,6 @@ class Described(BaseModel):
     by which they name what an error may be about. `is_call`: it is an HTTP call, which stands within other requests
     elsewhere.
     """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {}
     our_words: ClassVar[Mapping[str, str] | None] = None
@@ -57,6 +56,13 @@ class Described(BaseModel):
     named_by: ClassVar[Mapping[Subject, str]] = {}
     is_call: ClassVar[bool] = False
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Describe the fields by the texts below them, before pydantic reads the fields."""
+        for name, text in attribute_docstrings(cls).items():
+            if name in cls.__annotations__:
+                cls.__annotations__[name] = Annotated[cls.__annotations__[name], Field(description=text)]
+        super().__init_subclass__(**options)
+
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
         """Return the model's JSON schema, with the sizes of numbers; cached, as making it takes 6 ms."""
@@ -66,14 +72,6 @@ class Described(BaseModel):
     @classmethod
     def _new_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
         return super().model_json_schema(*args, **({"schema_generator": SizedNumbers} | options))
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        for field in cls.__pydantic_fields__.values():
-            if field.description is not None:
-                # Of a text of several lines.
-                field.description = " ".join(field.description.split())
-        return handler(source)
 
 
 @cache
@@ -104,7 +102,7 @@ class Sent(Described):
         for field in cls.__pydantic_fields__.values():
             if field.default is None:
                 field.exclude_if = _is_none
-        return super().__get_pydantic_core_schema__(source, handler)
+        return handler(source)
 
     @classmethod
     def of(cls, source: object = None, /, **further: Any) -> Self:

@@ -44,9 +44,7 @@ _DECIMAL = re.compile(r"-?[0-9]{1,30}")
 class Given(Described):
     """A model that a caller sends; its JSON names are camelCase."""
 
-    model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, alias_generator=to_camel, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, alias_generator=to_camel)
 
 
 class GivenInPath(Given):

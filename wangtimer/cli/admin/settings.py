@@ -1,8 +1,8 @@
 """`wangtimer settings`: every setting, its value and its reason."""
 
 import click
-from pydantic.fields import FieldInfo
 
+from wangtimer.base.attribute_docstrings import attribute_docstrings
 from wangtimer.base.settings import ENV_PREFIX, Settings, read_settings
 from wangtimer.base.shown_url import shown_url
 from wangtimer.cli.terminal.once import OnceCommand
@@ -19,25 +19,26 @@ def settings(markdown: bool) -> None:
 
 def markdown_table() -> str:
     """Return every setting with its default as a Markdown table."""
-    rows = ["| variable | default | meaning |", "|---|---|---|"]
+    rows, meanings = ["| variable | default | meaning |", "|---|---|---|"], _meanings()
     for name, field in Settings.model_fields.items():
         default = "" if field.default is None else f"`{field.default}`"
-        rows.append(f"| `{ENV_PREFIX}{name.upper()}` | {default} | {_meaning(field)} |")
+        rows.append(f"| `{ENV_PREFIX}{name.upper()}` | {default} | {meanings[name]} |")
     return "\n".join(rows)
 
 
 def _present() -> str:
-    values = read_settings().model_dump()
+    values, meanings = read_settings().model_dump(), _meanings()
     lines = []
-    for name, field in Settings.model_fields.items():
+    for name in Settings.model_fields:
         lines.append(f"{ENV_PREFIX}{name.upper()}={_safe(name, values[name])}")
-        lines.append(f"    {_meaning(field)}")
+        lines.append(f"    {meanings[name]}")
     return "\n".join(lines)
 
 
-def _meaning(setting: FieldInfo) -> str:
-    """Return its description, which stands below it, in one line."""
-    return " ".join((setting.description or "").split())
+def _meanings() -> dict[str, str | None]:
+    """Return what each setting means: the text below it, or a description that is worked out."""
+    described = {name: field.description for name, field in Settings.model_fields.items()}
+    return described | attribute_docstrings(Settings)
 
 
 def _safe(name: str, value: object) -> str:
