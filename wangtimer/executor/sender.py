@@ -173,7 +173,7 @@ class Sender:
     def take(self, attempt: Attempt, reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
         self._settler.take(self._replies.finished(attempt, reply))
-        if self._quarantine.is_trying(attempt.held):
+        if self._quarantine.tried is attempt.held:
             self._settler.hurry()
         if self._disabled_hosts.are_any:
             self._disabled_hosts.learn(attempt.request.way, reply)
