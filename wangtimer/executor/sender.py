@@ -10,7 +10,7 @@ from wangtimer.core.flow.dead_letter import HOST_DISABLED, NOT_MADE
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane, WayKey
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.call_options import AS_DEPLOYED
 from wangtimer.executor.attempt import Attempt
@@ -23,7 +23,7 @@ from wangtimer.executor.ready import Ready
 from wangtimer.executor.reply_reader import ReplyReader
 from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.settler import Finished, Settler
-from wangtimer.executor.waits import LanesBehind, Waits
+from wangtimer.executor.waits import Waits
 
 # The error on record of a firing whose host is disabled.
 HOST_DISABLED_ERROR = (
@@ -93,7 +93,7 @@ class Sender:
         quarantined = []
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
-        behind = LanesBehind(self._waits)
+        lanes_behind: dict[WayKey, SharedLane | None] = {}
         may_wait = bool(paused) or self._waits.are_any
         are_any_disabled = self._disabled_hosts.are_any
         for firing in ready:
@@ -117,7 +117,7 @@ class Sender:
                     self._fail_unasked(firing)
                     continue
             elif lane is None and may_wait and died < ALONE_AFTER:
-                lane = behind.of(firing)
+                lane = self._waits.behind(firing, lanes_behind)
             if lane is not None:
                 self.move(firing.held, lane, firing.due_at)
                 continue
