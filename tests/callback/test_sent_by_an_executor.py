@@ -23,7 +23,6 @@ from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.call_options import CallForm, KeepOutput, Timeouts
-from wangtimer.core.timers.named_target import through
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.disabled_hosts import DisabledHosts
@@ -84,7 +83,7 @@ def sender_of(
         records,  # type: ignore[arg-type]
         Quarantine(nothing, engine, clock, keeper.may_send, 20.0),
         Waits(knows(Pauses()), nobody, nothing, engine, lambda _app: 0),  # type: ignore[arg-type]
-        RequestMaker(lambda one, target: through(target, seals.call_of(one)), (), clock),
+        RequestMaker(seals, nothing, nothing, (), clock),
         reader_of(clock, usual),
         DisabledHosts(knows(frozenset()), nothing, clock),
     )

@@ -18,6 +18,7 @@ from wangtimer.executor.request_maker import OLDEST_TIMESTAMP_S, RequestMaker
 from wangtimer.executor.stamps.numbers import NumbersStamp
 from wangtimer.messaging.celery_message import celery_parts
 from wangtimer.messaging.message import Message
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.testing.doubles import HandClock
 
 MEMBER = Member(7, 1_000, 2)
@@ -94,7 +95,7 @@ def test_a_request_that_is_signed_anew_is_stamped_as_before() -> None:
     definition = Definition(7, "shop", 1, TimerStatus.ENABLED, Once(moment), notify, form=form)
     held = Held(Claim(Slice(0, 0), "claim", [member], 0, 60), member)
     signing = AppSigning("shop", 1, True, (SigningSecret(1, b"k" * 32, 0),))
-    maker = RequestMaker(lambda definition, _: definition.notify, (NumbersStamp(),), clock)
+    maker = RequestMaker(NO_KEYS, bool, lambda _: "", (NumbersStamp(),), clock)
     made = maker.make(ready(held, moment, definition, 0, signing, continuity=LATER))
     clock.sleep(OLDEST_TIMESTAMP_S + 1)
     before, anew = dict(made.request.headers), dict(maker.signed_anew(member, made).request.headers)
