@@ -265,7 +265,7 @@ class LongWork:
         for entry, definition in page:
             try:
                 outcome = self._outcome(entry, definition, of_apps, error, reason, is_final)
-                place = self._place_of(definition) if alerted else NOWHERE
+                place = self._place_of(definition) if alerted.late_ms else NOWHERE
                 outcomes.append((entry, self.marks.noted_for(alerted, outcome, place)))
             except StoreAway:
                 raise
