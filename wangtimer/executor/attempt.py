@@ -42,14 +42,14 @@ class Sending(Protocol):
 
 
 class Attempt:
-    """The engine's call, one object a firing. `queue` is the number of its app's queue."""
+    """The engine's call, one object a firing. `made` is of its `order`, `queue` its app's number."""
 
     __slots__ = (
-        "_made",
         "_sender",
         "bucket",
         "due_at_ms",
         "held",
+        "made",
         "order",
         "permits",
         "queue",
@@ -73,7 +73,7 @@ class Attempt:
         self.bucket = bucket
         self.order = order
         self.queue = queue
-        self._made = made
+        self.made = made
         self.request: Request = made.request
         self.timeouts: Timeouts = order.timeouts
         self.permits: tuple[Permit, ...] = ()
@@ -84,11 +84,6 @@ class Attempt:
     def has_waited(self) -> bool:
         """Whether it was pulled from a lane."""
         return isinstance(self.held.claim.stands_in, SharedLane)
-
-    @property
-    def made(self) -> Made:
-        """What was made of its order."""
-        return self._made
 
     @property
     def place(self) -> AlertPlace:
@@ -110,20 +105,20 @@ class Attempt:
         A signature that is old by now is made anew.
         """
         fail_points.before(FailPoint.SEND)
-        sender, held, made = self._sender, self.held, self._made
+        sender, held, made = self._sender, self.held, self.made
         if not sender.may_send(held) or self.paused_in is not None:
             return False
         if made.keys:
             anew = sender.signed_anew(held.member, made)
             if anew is not made:
-                self._made, self.request = anew, anew.request
+                self.made, self.request = anew, anew.request
         return True
 
     def on_written(self) -> None:
         """Hold its body no longer: an answer may take minutes, and other apps' requests need the room."""
         self.held.claim.empty([self.held.member])
         self.request = self.request.without_body()
-        self._made = self._made._replace(request=self.request)
+        self.made = self.made._replace(request=self.request)
 
     def on_held_back(self, _call: Call) -> None:
         """Check the lease again, then send; or let it wait for a pause to end."""
