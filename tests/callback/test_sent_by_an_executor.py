@@ -9,6 +9,7 @@ import pytest
 
 from tests.callback.calls import MachineClock, egress_of
 from tests.callback.target import NO_CONTENT, answer_with, hold
+from tests.made_requests import ready
 from wangtimer.callback import DeliveryEngine
 from wangtimer.callback.egress import REFUSED
 from wangtimer.callback.reply import SENT_AGAIN, BrokerAnswer, Reply
@@ -31,7 +32,6 @@ from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.quarantine import Quarantine
 from wangtimer.executor.readings.acceptance import AcceptanceReading
 from wangtimer.executor.readings.failure import DeadLetterReading, RetryReading
-from wangtimer.executor.ready import ready
 from wangtimer.executor.reply_reader import ReplyReader, _hidden
 from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.sender import Sender, Sent

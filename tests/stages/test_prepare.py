@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.made_requests import made_request
+from tests.made_requests import made_request, ready
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.slicing import Slice
@@ -13,7 +13,6 @@ from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.core.timers.call_options import CallForm
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
-from wangtimer.executor.ready import ready
 from wangtimer.executor.request_maker import OLDEST_TIMESTAMP_S, RequestMaker
 from wangtimer.executor.stamps.numbers import NumbersStamp
 from wangtimer.messaging.celery_message import celery_parts

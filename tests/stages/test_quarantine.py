@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from tests.callback.calls import PlainCall
+from tests.made_requests import ready
 from tests.stages.test_keeper import Keeping
 from tests.stages.world import World
 from wangtimer.callback import Call, EngineStopped, Reply, Request
@@ -12,7 +13,7 @@ from wangtimer.core.flow.firing import Member
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.executor.claim import Held
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
-from wangtimer.executor.ready import Ready, ready
+from wangtimer.executor.ready import Ready
 
 REPLY = Reply(0.0, 1.0, 204, "", "")
 LONGEST_S = 5.0
