@@ -94,10 +94,14 @@ def sent(
 ) -> tuple[Sent, Records]:
     """Send one firing as the definition says; return what came of it, and what is recorded."""
     records, clock = Records(), MachineClock()
-    sender = sender_of(engine, records, clock, seals, most_attempts)
-    now = clock.monotonic()
+    return sent_by(sender_of(engine, records, clock, seals, most_attempts), definition), records
+
+
+def sent_by(sender: Sender, definition: Definition) -> Sent:
+    """Send one firing as the definition says; return what came of it."""
+    now = MachineClock().monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
-    return sender.send([ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {}), records
+    return sender.send([ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {})
 
 
 def recorded(engine: DeliveryEngine, definition: Definition, most_attempts: int = 1) -> Outcome:
