@@ -52,7 +52,7 @@ class Records(SimpleQueue[Finished]):
 class NobodyWaits:
     """Stands for the puller, where no lane has anything."""
 
-    knows_lanes = False
+    known = ()
 
 
 def knows(value: object) -> Any:

@@ -38,7 +38,7 @@ class Waits:
     @property
     def are_any(self) -> bool:
         """Whether some firing may have to wait: something is paused, or some lane has firings to go first."""
-        return self.are_any_paused or self._puller.knows_lanes
+        return self.are_any_paused or bool(self._puller.known)
 
     def pause_of(self, held: Held, app: str, host: str) -> SharedLane | None:
         """Return the lane in which a member waits until what an operator paused goes on; None if it is not paused."""
@@ -72,7 +72,7 @@ class Waits:
 
     def note_ended(self, held: Held, queue: int, request: Request) -> None:
         """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
-        if self._puller.knows_lanes:
+        if self._puller.known:
             self._puller.note_ended(request.host, request.app, held.claim.stands_in, queue, request.part)
 
     def move(self, held: Held, lane: SharedLane, due_at: int) -> None:
