@@ -21,7 +21,7 @@ from wangtimer.core.schedules.schedule import Once
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "way-of-a-firing.md"
 # No more than there are: a plain firing meets too many already.
-MOST_NAMES = 50
+MOST_NAMES = 48
 FIRINGS = 1_000
 
 
