@@ -31,7 +31,7 @@ from wangtimer.executor.readings.acceptance import AcceptanceReading
 from wangtimer.executor.readings.failure import DeadLetterReading, RetryReading
 from wangtimer.executor.reply_reader import ReplyReader
 from wangtimer.executor.request_maker import RequestMaker, Stamp
-from wangtimer.executor.room import Room
+from wangtimer.executor.room import LATE, Room
 from wangtimer.executor.sender import Sender
 from wangtimer.executor.settler import AfterSettled, Settler
 from wangtimer.executor.shared import (
@@ -125,9 +125,7 @@ class FiringParts(FeatureParts):
 
     def _room_in(self, lane: SharedLane) -> int:
         """Return how many firings of a lane may be pulled."""
-        return (
-            self.deliveries.room_in(lane) if self.ways_out.is_known and self.room.has_any(is_late=True) else 0
-        )
+        return self.deliveries.room_in(lane) if self.ways_out.is_known and self.room.has_room(LATE) else 0
 
     def _is_mine(self, lane: SharedLane) -> bool:
         """Tell whether this process takes the firings of a lane's queue."""
