@@ -223,7 +223,7 @@ class Puller:
 
     def _room_for(self, lane: SharedLane) -> int:
         """Return how many firings of the lane could be sent at once; none while an operator paused them."""
-        return 0 if self._is_stopped or self._limits.hold(lane) else self._room_in(lane)
+        return 0 if self._is_stopped or self._throttle.holds(lane) else self._room_in(lane)
 
     def _pull_soon(self, lane: SharedLane) -> None:
         self._freed[lane] = None
@@ -243,7 +243,7 @@ class Puller:
             )
         finally:
             for left in permits.values():
-                self._limits.give_back(left or [])
+                self._throttle.give_back(left or (), is_unused=True)
 
     def _take_turns(self) -> dict[SharedLane, int]:
         """Take the next lanes out of the line; return how many firings to take from each, at least from one.
