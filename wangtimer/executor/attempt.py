@@ -90,11 +90,6 @@ class Attempt:
         """Whose it is, and where it goes: a call to consumers may go elsewhere than its order says."""
         return AlertPlace(self.request.app, self.request.host, self.order.target)
 
-    @property
-    def paused_in(self) -> SharedLane | None:
-        """The lane in which it waits until what an operator paused goes on; None if it is not paused."""
-        return self._sender.pause_of(self.held, self.request.app, self.request.host)
-
     def is_accepted_by(self, reply: Reply) -> bool:
         """Whether its target is to say later that it is done; who gets a message says nothing else."""
         return isinstance(self.request, Message) or reply.http_status == ACCEPTED
@@ -105,8 +100,8 @@ class Attempt:
         A signature that is old by now is made anew.
         """
         fail_points.before(FailPoint.SEND)
-        sender, held, made = self._sender, self.held, self.made
-        if not sender.may_send(held) or self.paused_in is not None:
+        sender, held, made, request = self._sender, self.held, self.made, self.request
+        if not sender.may_send(held) or sender.pause_of(held, request.app, request.host) is not None:
             return False
         if made.keys:
             anew = sender.signed_anew(held.member, made)

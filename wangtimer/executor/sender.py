@@ -164,7 +164,7 @@ class Sender:
 
     def ask_again(self, attempt: Attempt) -> None:
         """Send a member whose lease may be over, if a renewal shows that it is still held; let a paused one wait."""
-        lane = attempt.paused_in
+        lane = self.pause_of(attempt.held, attempt.request.app, attempt.request.host)
         if lane is not None:
             self.move(attempt.held, lane, attempt.due_at_ms)
         elif attempt.held.claim.holds(attempt.held.member):
