@@ -1,4 +1,4 @@
-"""Requests as a deployment with each of the stamps makes them."""
+"""Requests as a deployment with each of the stamps makes them, and firings that are ready for them."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -10,8 +10,12 @@ from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.ack_token import AckTokens
+from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.call_options import UNTOUCHED, CallForm, Timeouts
+from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
+from wangtimer.executor.claim import Held
+from wangtimer.executor.ready import Ready
 from wangtimer.executor.request_maker import CallDraft, request_of, stamped_by
 from wangtimer.executor.stamps.acknowledgement import AcknowledgementStamp
 from wangtimer.executor.stamps.cloud_event import CloudEventStamp
@@ -48,3 +52,17 @@ def made_request(
     stamped = stamped_by(stamps, CallDraft(notify, order, member, continuity)).lines
     seq = None if continuity is None else continuity.seq
     return request_of(notify, order, member, keys, timestamp_s, timezone, stamped, seq)
+
+
+def ready(
+    held: Held,
+    due_at: int,
+    definition: Definition,
+    bucket: int,
+    signing: AppSigning,
+    target: NamedTarget | None = None,
+    continuity: Continuity | None = None,
+) -> Ready:
+    """Return a member that is ready, with the order of its call."""
+    order = CallOrder(definition, target)
+    return Ready(held, due_at, order, bucket, definition, target, signing, continuity)

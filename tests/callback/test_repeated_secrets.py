@@ -11,13 +11,13 @@ import pytest
 from tests.callback.calls import MachineClock
 from tests.callback.target import Received
 from tests.callback.test_sent_by_an_executor import MEMBER, Records, calling, sender_of
+from tests.made_requests import ready
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.call_options import UNTOUCHED, CallForm
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, SecretMarks
 from wangtimer.executor.claim import Claim, Held
-from wangtimer.executor.ready import ready
 from wangtimer.store.redis.definitions import _from_text, definition_text
 from wangtimer.store.seals import Seals
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.callback.calls import MachineClock, egress_of
 from tests.callback.target import NO_CONTENT, answer_with, hold
+from tests.made_requests import ready
 from wangtimer.callback import DeliveryEngine
 from wangtimer.callback.egress import REFUSED
 from wangtimer.callback.reply import SENT_AGAIN, BrokerAnswer, Reply
@@ -23,7 +24,6 @@ from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.call_options import CallForm, KeepOutput, Timeouts
-from wangtimer.core.timers.named_target import through
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.disabled_hosts import DisabledHosts
@@ -32,7 +32,6 @@ from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.quarantine import Quarantine
 from wangtimer.executor.readings.acceptance import AcceptanceReading
 from wangtimer.executor.readings.failure import DeadLetterReading, RetryReading
-from wangtimer.executor.ready import ready
 from wangtimer.executor.reply_reader import ReplyReader, _hidden
 from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.sender import Sender, Sent
@@ -53,7 +52,7 @@ class Records(SimpleQueue[Finished]):
 class NobodyWaits:
     """Stands for the puller, where no lane has anything."""
 
-    knows_lanes = False
+    known = ()
 
 
 def knows(value: object) -> Any:
@@ -84,7 +83,7 @@ def sender_of(
         records,  # type: ignore[arg-type]
         Quarantine(nothing, engine, clock, keeper.may_send, 20.0),
         Waits(knows(Pauses()), nobody, nothing, engine, lambda _app: 0),  # type: ignore[arg-type]
-        RequestMaker(lambda one, target: through(target, seals.call_of(one)), (), clock),
+        RequestMaker(seals, nothing, nothing, (), clock),
         reader_of(clock, usual),
         DisabledHosts(knows(frozenset()), nothing, clock),
     )
@@ -95,10 +94,14 @@ def sent(
 ) -> tuple[Sent, Records]:
     """Send one firing as the definition says; return what came of it, and what is recorded."""
     records, clock = Records(), MachineClock()
-    sender = sender_of(engine, records, clock, seals, most_attempts)
-    now = clock.monotonic()
+    return sent_by(sender_of(engine, records, clock, seals, most_attempts), definition), records
+
+
+def sent_by(sender: Sender, definition: Definition) -> Sent:
+    """Send one firing as the definition says; return what came of it."""
+    now = MachineClock().monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
-    return sender.send([ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {}), records
+    return sender.send([ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {})
 
 
 def recorded(engine: DeliveryEngine, definition: Definition, most_attempts: int = 1) -> Outcome:

@@ -10,7 +10,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from tests.callback.calls import MachineClock
 from tests.callback.target import Received
 from tests.callback.test_sent_by_an_executor import Records, sender_of
-from tests.made_requests import made_request
+from tests.made_requests import made_request, ready
 from wangtimer.client import BadSignature, Verification
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.slicing import Slice
@@ -19,7 +19,6 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
-from wangtimer.executor.ready import ready
 from wangtimer.executor.sender import Sent
 
 OLD, NEW = SigningSecret(1, b"o" * 24, 0, 2**53, True), SigningSecret(2, b"n" * 64, 0, None, True)

@@ -11,6 +11,7 @@ from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.store.sql.firings import FiringRecord, Overdue, Purged
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS
 from wangtimer.testing.doubles.memory_server import MemoryServer
+from wangtimer.testing.doubles.memory_slices import tally_of
 
 Table = dict[tuple[int, int], FiringRecord]
 
@@ -63,11 +64,10 @@ class MemoryFirings:
             self._table[member.key] = replace(record, firing=record.firing._replace(lane=lane.key))
 
     def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
-        tallies: dict[Slice, Tally] = {}
+        due: dict[Slice, list[tuple[int, int]]] = {}
         for firing in self._pending(lambda firing: first <= firing.due_at <= last and not firing.lane):
-            so_far = tallies.get(firing.slice, Tally())
-            tallies[firing.slice] = so_far.plus(Tally.of_one(firing.timer_id, firing.due_at))
-        return tallies
+            due.setdefault(firing.slice, []).append((firing.timer_id, firing.due_at))
+        return {slice_: tally_of(firings) for slice_, firings in due.items()}
 
     def pending_between(
         self,

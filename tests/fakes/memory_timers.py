@@ -241,7 +241,7 @@ class MemoryTimers:
             changes = (
                 ChangedTimer(one.updated_at, one.id, one.definition.version) for one in self._timers.values()
             )
-            return sorted(change for change in changes if change.key > key)[:limit]
+            return sorted(change for change in changes if change[:2] > key)[:limit]
 
         return self._server.call(work)
 

@@ -20,17 +20,17 @@ from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.messages.named_broker import own_consumers
-from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.consumer_fallback import reachable_call
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.readings.failure import failure_of
-from wangtimer.executor.request_maker import refuse_unacknowledged
+from wangtimer.executor.request_maker import RequestMaker, refuse_unacknowledged
 from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.message import Message
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.store.redis.consumers import ConsumerLists, ListBounds
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.seals import NO_KEYS, Seals
-from wangtimer.testing.doubles import NoLimits
+from wangtimer.testing.doubles import HandClock, NoLimits
 
 KEYS = Keys("wt")
 TOKEN = "1." + "a" * 43
@@ -238,7 +238,8 @@ def test_the_fallback_is_called_only_while_nobody_is_connected(
         asked.append(group)
         return is_connected
 
-    made = reachable_call(call, "shop", look)
+    maker = RequestMaker(NO_KEYS, look, lambda _app: "", (), HandClock())
+    made = maker.call_of(Definition(1, "shop", 1, TimerStatus.ENABLED, Once(0), call), None)
     assert made.url.startswith(url)
     assert (made.headers, made.body) == (call.headers, call.body)
     assert made.method == ("POST" if url.startswith("https") else "")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -118,7 +117,7 @@ def test_a_call_that_cannot_be_made_of_a_definition_waits_and_then_fails_and_har
     assert lone.record(bad).firing.status is FiringStatus.FAILED
 
 
-def has_no_key(definition: Definition) -> Notify:
+def has_no_key(definition: Definition, _target: object) -> Notify:
     """Open the secrets of a definition, in a process that has not their key."""
     raise UnopenedSecrets(definition.timer_id, "this process has no key 'k2'")
 
@@ -126,7 +125,7 @@ def has_no_key(definition: Definition) -> Notify:
 def test_what_a_process_without_its_key_has_put_back_is_sent_by_one_with_the_key_however_late(
     lone: World,
 ) -> None:
-    lone.executor_nodes[0].seals = SimpleNamespace(call_of=has_no_key)
+    lone.executor_nodes[0].requests.call_of = has_no_key
     once = lone.once_in(20)
     lone.run_for(20 + 2 * GIVEN_UP_AFTER_MS / 1_000)
     assert lone.record(once).firing.status is FiringStatus.PENDING
@@ -140,10 +139,10 @@ def test_what_a_process_without_its_key_has_put_back_is_sent_by_one_with_the_key
 def test_what_redis_still_has_under_a_key_that_was_rotated_away_is_read_anew_and_sent(lone: World) -> None:
     opened = Notify("http://shop.test/due")
 
-    def has_the_new_key(definition: Definition) -> Notify:
-        return opened if definition.notify.sealed == "1.new.text" else has_no_key(definition)
+    def has_the_new_key(definition: Definition, _target: object) -> Notify:
+        return opened if definition.notify.sealed == "1.new.text" else has_no_key(definition, None)
 
-    lone.executor_nodes[0].seals = SimpleNamespace(call_of=has_the_new_key)
+    lone.executor_nodes[0].requests.call_of = has_the_new_key
     once = lone.once_in(20)
     timers = lone.sql.table("timers")
     new, old = (
@@ -159,7 +158,7 @@ def test_what_redis_still_has_under_a_key_that_was_rotated_away_is_read_anew_and
 
 
 def test_where_sql_has_the_same_seal_redis_keeps_it_and_the_firing_waits(lone: World) -> None:
-    lone.executor_nodes[0].seals = SimpleNamespace(call_of=has_no_key)
+    lone.executor_nodes[0].requests.call_of = has_no_key
     once = lone.once_in(20)
     reads: list[int] = []
     lone.executor_nodes[0].taps["before timers.definitions"] = lambda: reads.append(lone.now)

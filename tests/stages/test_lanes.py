@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +11,7 @@ from tests.stages.world import World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 
 MakeWorld = Callable[..., World]
@@ -197,13 +197,13 @@ def test_no_request_is_made_of_what_goes_to_a_lane_at_its_claim(crowded: World) 
     crowded.run_for(9)
     made: list[int] = []
     node = crowded.executor_nodes[0]
-    plain = node.seals.call_of
+    plain = node.requests.call_of
 
-    def noted(definition: Definition) -> Notify:
+    def noted(definition: Definition, target: NamedTarget | None) -> Notify:
         made.append(definition.timer_id)
-        return plain(definition)
+        return plain(definition, target)
 
-    node.seals = SimpleNamespace(call_of=noted)
+    node.requests.call_of = noted  # type: ignore[method-assign]
     waiting = waiting_in(crowded)
     crowded.run_for(5)
     came = waiting_in(crowded) - waiting

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.made_requests import made_request
+from tests.made_requests import made_request, ready
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.slicing import Slice
@@ -13,11 +13,11 @@ from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.core.timers.call_options import CallForm
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
-from wangtimer.executor.ready import ready
 from wangtimer.executor.request_maker import OLDEST_TIMESTAMP_S, RequestMaker
 from wangtimer.executor.stamps.numbers import NumbersStamp
 from wangtimer.messaging.celery_message import celery_parts
 from wangtimer.messaging.message import Message
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.testing.doubles import HandClock
 
 MEMBER = Member(7, 1_000, 2)
@@ -94,7 +94,7 @@ def test_a_request_that_is_signed_anew_is_stamped_as_before() -> None:
     definition = Definition(7, "shop", 1, TimerStatus.ENABLED, Once(moment), notify, form=form)
     held = Held(Claim(Slice(0, 0), "claim", [member], 0, 60), member)
     signing = AppSigning("shop", 1, True, (SigningSecret(1, b"k" * 32, 0),))
-    maker = RequestMaker(lambda definition, _: definition.notify, (NumbersStamp(),), clock)
+    maker = RequestMaker(NO_KEYS, bool, lambda _: "", (NumbersStamp(),), clock)
     made = maker.make(ready(held, moment, definition, 0, signing, continuity=LATER))
     clock.sleep(OLDEST_TIMESTAMP_S + 1)
     before, anew = dict(made.request.headers), dict(maker.signed_anew(member, made).request.headers)

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from tests.callback.calls import PlainCall
+from tests.made_requests import ready
 from tests.stages.test_keeper import Keeping
 from tests.stages.world import World
 from wangtimer.callback import Call, EngineStopped, Reply, Request
@@ -12,7 +13,7 @@ from wangtimer.core.flow.firing import Member
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.executor.claim import Held
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
-from wangtimer.executor.ready import Ready, ready
+from wangtimer.executor.ready import Ready
 
 REPLY = Reply(0.0, 1.0, 204, "", "")
 LONGEST_S = 5.0
@@ -156,7 +157,7 @@ def test_those_of_a_target_that_was_slow_come_behind_all_others(make_world: Call
 def test_who_joins_later_comes_before_those_of_a_slow_target_too(make_world: Callable[..., World]) -> None:
     ward = Ward(make_world(executors=0), 6, ("slow", "slow", "slow", "slow", "slow", "quick"))
     ward.slow, ward.slow_until = ward.members[:1], ward.monotonic() + 1
-    *first, later = (ward.quarantine._line._joined.popleft() for _ in ward.members)
+    *first, later = (ward.quarantine._waiting.pop(0) for _ in ward.members)
     ward.quarantine.take(first)
     ward.try_so_many(2)
     ward.quarantine.take([later])
@@ -189,7 +190,7 @@ def test_who_waits_in_line_does_not_wait_for_the_next_write_of_all(world: World)
     sender = node.executor._sender
     ready = ready_ones(world, 2)
     attempts = [attempt for one in ready if (attempt := sender._attempt(one)) is not None]
-    sender._quarantine._tried = attempts[1].held
+    sender._quarantine.tried = attempts[1].held
     sender.take(attempts[0], REPLY)
     assert not node.settler.loop._woken.is_set()
     sender.take(attempts[1], REPLY)

@@ -13,10 +13,10 @@ from tests.store.worlds import HELD_UP_MS, LEASES, HotWorld, redis_hot
 from wangtimer.core.flow.backlog import LATE_MS
 from wangtimer.core.flow.firing import DueMember, Member
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
-from wangtimer.core.flow.tally import Tally
 from wangtimer.store.redis import connection
 from wangtimer.store.redis.connection import ScriptCall
 from wangtimer.store.redis.slices import BacklogRoom, Taken, Turn
+from wangtimer.testing.doubles.memory_slices import tally_of
 
 DAY_S = 86_400
 PLENTY = 100_000
@@ -888,9 +888,7 @@ def test_a_slice_ahead_lives_until_a_day_after_it(desk: Desk) -> None:
 
 
 def needs_of_same(desk: Desk, *expected: DueMember) -> dict[Slice, int]:
-    tally = Tally()
-    for one in expected:
-        tally = tally.plus(Tally.of_one(one.member.timer_id, one.due_at))
+    tally = tally_of([(one.member.timer_id, one.due_at) for one in expected])
     return desk.slices.needs_of_same({desk.slice: tally})
 
 

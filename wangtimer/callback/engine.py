@@ -62,10 +62,11 @@ class DeliveryEngine(TimedEngine):
     ) -> None:
         super().__init__(clock, limits, permits)
         network = CallNetwork(self._sockets, tls, egress)
-        self._exchanges = Exchanges(self._clock, self._limits, network, self._end, self._send_again)
         self._resolver = Resolver(self._clock, self._sockets, name_servers)
         self._lookups = Lookups(self._clock, self._resolver)
         self._openings = Openings(self._clock, self._limits, network, self._lookups, self._adopt, self._miss)
+        # What was dead is sent on a new connection: other kept ones may be as dead.
+        self._exchanges = Exchanges(self._clock, self._limits, network, self._end, self._openings.start)
         self._ahead = OpeningsAhead(self._clock, self._ready, self._room_ahead, self._openings.start_ahead)
         self._gives_way_until = -math.inf
         self._most_ahead = self._limits.connections_total // _AHEAD_SHARE
@@ -138,10 +139,6 @@ class DeliveryEngine(TimedEngine):
             self._exchanges.adopt(connection, opened, opened.placed)
         took_ms = (self._clock.monotonic() - opened.began_at) * 1_000
         self._ahead.learn(opened.origin, opened.route, took_ms)
-
-    def _send_again(self, call: Call, flow: Flow, deadline_at: float, before: Reply) -> None:
-        """Send a call once more, on a new connection: other kept ones may be as dead as the one that it had."""
-        self._openings.start(call, flow, deadline_at, before)
 
     def _miss(self, call: Call, flow: Flow, reply: Reply) -> None:
         """End a call for which no connection could be opened; a refusal says nothing of its host."""

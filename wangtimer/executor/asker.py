@@ -1,7 +1,7 @@
 """The asker: asks SQL for the present definitions when Redis was last told of changes too long ago."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from threading import Event
 
 import structlog
@@ -68,14 +68,12 @@ class Asker:
 
     def _answer_all(self) -> None:
         waiting = [self._questions.popleft() for _ in range(len(self._questions))]
-        self._answer([question for question in waiting if not question.is_given_up])
-
-    def _answer(self, questions: Sequence[Question]) -> None:
-        if not questions:
-            return
+        questions = [question for question in waiting if not question.is_given_up]
         held: Definitions = {}
         for question in questions:
             held |= question.held
+        if not held:
+            return
         try:
             current = self._current(held)
             self._also(current.values())

@@ -42,14 +42,14 @@ class Sending(Protocol):
 
 
 class Attempt:
-    """The engine's call, one object a firing. `queue` is the number of its app's queue."""
+    """The engine's call, one object a firing. `made` is of its `order`, `queue` its app's number."""
 
     __slots__ = (
-        "_made",
         "_sender",
         "bucket",
         "due_at_ms",
         "held",
+        "made",
         "order",
         "permits",
         "queue",
@@ -73,7 +73,7 @@ class Attempt:
         self.bucket = bucket
         self.order = order
         self.queue = queue
-        self._made = made
+        self.made = made
         self.request: Request = made.request
         self.timeouts: Timeouts = order.timeouts
         self.permits: tuple[Permit, ...] = ()
@@ -86,19 +86,9 @@ class Attempt:
         return isinstance(self.held.claim.stands_in, SharedLane)
 
     @property
-    def made(self) -> Made:
-        """What was made of its order."""
-        return self._made
-
-    @property
     def place(self) -> AlertPlace:
         """Whose it is, and where it goes: a call to consumers may go elsewhere than its order says."""
         return AlertPlace(self.request.app, self.request.host, self.order.target)
-
-    @property
-    def paused_in(self) -> SharedLane | None:
-        """The lane in which it waits until what an operator paused goes on; None if it is not paused."""
-        return self._sender.pause_of(self.held, self.request.app, self.request.host)
 
     def is_accepted_by(self, reply: Reply) -> bool:
         """Whether its target is to say later that it is done; who gets a message says nothing else."""
@@ -110,20 +100,20 @@ class Attempt:
         A signature that is old by now is made anew.
         """
         fail_points.before(FailPoint.SEND)
-        sender, held, made = self._sender, self.held, self._made
-        if not sender.may_send(held) or self.paused_in is not None:
+        sender, held, made, request = self._sender, self.held, self.made, self.request
+        if not sender.may_send(held) or sender.pause_of(held, request.app, request.host) is not None:
             return False
         if made.keys:
             anew = sender.signed_anew(held.member, made)
             if anew is not made:
-                self._made, self.request = anew, anew.request
+                self.made, self.request = anew, anew.request
         return True
 
     def on_written(self) -> None:
         """Hold its body no longer: an answer may take minutes, and other apps' requests need the room."""
         self.held.claim.empty([self.held.member])
         self.request = self.request.without_body()
-        self._made = self._made._replace(request=self.request)
+        self.made = self.made._replace(request=self.request)
 
     def on_held_back(self, _call: Call) -> None:
         """Check the lease again, then send; or let it wait for a pause to end."""

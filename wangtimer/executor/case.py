@@ -66,7 +66,8 @@ class CallStep(Protocol):
     def concerns(self) -> Callable[[Definition], bool] | None:
         """Tells whether firings of a timer must be asked about. None: this step brings no firing into a case.
 
-        What concerns no step, is surely wanted and was surely not sent yet goes without a question.
+        What concerns no step, is surely wanted and was surely not sent yet goes without a question. Let it be a
+        function of C: it is asked of a plain firing too.
         """
 
     def rule(self, case: Case) -> None:

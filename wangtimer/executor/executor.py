@@ -20,7 +20,7 @@ from wangtimer.executor.judge import Judge, bucket_of
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.ready import Ready
-from wangtimer.executor.room import Room
+from wangtimer.executor.room import LATE, Room
 from wangtimer.executor.sender import NONE_PAUSED, Sender, Sent, within_room
 from wangtimer.executor.verdicts import Drop, Fail, PutBack, Skip, Verdict
 from wangtimer.store.redis.definitions import READ_BYTES, DefinitionsRead
@@ -112,7 +112,7 @@ class Executor:
         if len(batches) == 1:
             return [self._fire_batch(batches[0])]
         # Nobody counts the bytes of what is read ahead, at most those of one part a process.
-        ahead = self._judge.read_ahead(batches) if self._room.has_any(is_late=True) else None
+        ahead = self._judge.read_ahead(batches) if self._room.has_room(LATE) else None
         fired = []
         for number, batch in enumerate(batches):
             if number and self._duty.is_stopping():

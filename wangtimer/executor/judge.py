@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 
 import structlog
 
+from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.firing import DueMember, Firing, Member
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
@@ -12,7 +13,7 @@ from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.case import CallStep, Case
 from wangtimer.executor.claim import Batch, Claim, Held
 from wangtimer.executor.read_ahead import ReadAhead
-from wangtimer.executor.ready import Ready, ready
+from wangtimer.executor.ready import Ready
 from wangtimer.executor.shared import SharedSource
 from wangtimer.executor.verdicts import PutBack, Send, Verdict
 from wangtimer.executor.verifier import Verifier
@@ -94,7 +95,7 @@ class Judge:
         claim, definitions, shared, asked = case.claim, case.definitions, case.shared, case.asked
         concerning, now = self._concerning, self._clock.now_ms()
         fresh_until = now - self._wanted.definitions.seconds_since_reconnect * 1_000 + FRESH_MS
-        bucket, signings = bucket_of(claim, None), shared.signings
+        bucket, signings, targets = bucket_of(claim, None), shared.signings, shared.targets
         plain = []
         for due in dues:
             member, due_at = due
@@ -117,9 +118,10 @@ class Judge:
                         break
                 else:
                     if claim.holds(member):
-                        target, signing = shared.target_of(definition), signings[definition.app]
-                        held = Held(claim, member)
-                        plain.append(ready(held, due_at, definition, bucket, signing, target))
+                        app = definition.app
+                        target, held = targets.get((app, definition.notify.target)), Held(claim, member)
+                        order = CallOrder(definition, target)
+                        plain.append(Ready(held, due_at, order, bucket, definition, target, signings[app]))
         return plain
 
     def judge(self, case: Case) -> None:
@@ -161,14 +163,16 @@ class Judge:
 
 def _ready(case: Case, due: DueMember, verdict: Send, definition: Definition) -> Ready:
     row, claim, shared = verdict.row, case.claim, case.shared
-    return ready(
+    target = shared.targets.get((definition.app, definition.notify.target))
+    return Ready(
         Held(claim, due.member),
         # One that was judged for overlap may have been put back to be judged a little later.
         row.due_at if due.member in claim.begun else _moment(due, row),
-        definition,
+        CallOrder(definition, target),
         bucket_of(claim, row),
+        definition,
+        target,
         shared.signings[definition.app],
-        shared.target_of(definition),
         case.continuities.get(due.member.key),
     )
 

@@ -1,7 +1,7 @@
 """Lanes of limits: how many permits to take for their firings, and when to ask a limit again."""
 
 from collections import deque
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 
 import structlog
 
@@ -42,10 +42,6 @@ class LaneLimits:
     def count_for(self, lane: SharedLane) -> bool:
         """Tell whether firings of this lane need permits."""
         return lane.is_of_limit and self._throttle.needs_permits(lane)
-
-    def hold(self, lane: SharedLane) -> bool:
-        """Tell whether nothing is to be taken from this lane: an operator paused all that waits there."""
-        return self._throttle.holds(lane)
 
     def keep(self, lanes: Container[SharedLane]) -> None:
         """Forget what is known of all other lanes."""
@@ -123,11 +119,6 @@ class LaneLimits:
                 is_used_up = self.has_rate(lane) and len(names) < wishes[lane]
                 self._ask_again(lane, wait_s, is_in_vain=not names, is_used_up=is_used_up)
         return permits
-
-    def give_back(self, permits: Sequence[Permit]) -> None:
-        """Give back permits with which no call was made."""
-        if permits:
-            self._throttle.give_back(permits, is_unused=True)
 
     def _take(self, wishes: Mapping[SharedLane, int]) -> Mapping[SharedLane, tuple[list[Permit], float]]:
         """Take permits of all limits in one trip; one by one if that fails, so that a bad counter harms one."""

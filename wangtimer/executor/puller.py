@@ -50,7 +50,8 @@ class Puller:
 
     A look, and the end of a call, put lanes in line. They are pulled many in one trip, and apps take turns: what comes
     in line meanwhile waits for one trip, and not for all that stand there. `is_mine` tells whether this process takes
-    the firings of a lane's queue; lanes of other queues are left alone.
+    the firings of a lane's queue; lanes of other queues are left alone. `known` are the lanes of the last look, which
+    may be behind, with when the first of each was due (ms UTC).
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class Puller:
         self._send_feed_lanes = send_feed_lanes
         self._throttle = throttle
         self._limits = LaneLimits(throttle, clock)
-        self._known: dict[SharedLane, int | None] = {}
+        self.known: dict[SharedLane, int | None] = {}
         # Lanes that may have room; any thread adds some.
         self._freed: dict[SharedLane, None] = {}
         self._turns = LaneTurns()
@@ -104,13 +105,8 @@ class Puller:
 
     def is_behind(self, lane: SharedLane) -> bool:
         """Tell whether firings in a lane were due `BEHIND_MS` ago or longer, as far as this process knows."""
-        first = self._known.get(lane)
+        first = self.known.get(lane)
         return first is not None and first < self._clock.now_ms() - BEHIND_MS
-
-    @property
-    def knows_lanes(self) -> bool:
-        """Whether some lane may be behind, as far as this process knows."""
-        return bool(self._known)
 
     def expect(self) -> None:
         """Learn that this process sends a firing to a lane, which is in the index soon; quick, from any thread."""
@@ -123,19 +119,19 @@ class Puller:
     @property
     def rest_s(self) -> float:
         """How long after a look the next one comes."""
-        is_quiet = not self._known and self._clock.monotonic() >= self._expects_until
+        is_quiet = not self.known and self._clock.monotonic() >= self._expects_until
         return LOOK_IN_VAIN_EVERY_S if is_quiet else LOOK_EVERY_S
 
     def note_ended(
         self, host: str, app: str, stood_in: SliceOrLane | None = None, queue: int = 0, part: str = ""
     ) -> None:
         """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
-        if self._known:
+        if self.known:
             lanes = _lanes_with_room(host, app, queue, part)
             if isinstance(stood_in, SharedLane) and stood_in not in lanes:
                 lanes = (*lanes, stood_in)
             for lane in lanes:
-                if lane in self._known:
+                if lane in self.known:
                     self._limits.note_ended(lane)
                     self._pull_soon(lane)
 
@@ -145,7 +141,7 @@ class Puller:
         The lane of a host is pulled at once, so that its other apps' calls go. That of an app waits a little: else each
         would find the permit that it lacks taken by the other, again and again.
         """
-        if lane not in self._known:
+        if lane not in self.known:
             return
         if lane.limited_host is not None:
             self._pull_soon(lane)
@@ -184,14 +180,14 @@ class Puller:
         Where firings wait and this process looked lately, it is pulled only if there is room.
         """
         index = self._reader.index()
-        self._known = {lane: self._known.get(lane) for lane in index}
+        self.known = {lane: self.known.get(lane) for lane in index}
         self._most = {lane: most for lane, most in self._most.items() if lane in index}
         self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
         self._limits.keep(index)
         lately = self._clock.monotonic() - LOOK_WITHOUT_ROOM_EVERY_S
         for lane, token in index.items():
             # One in which nothing waits is looked at, to be struck out.
-            if self._known[lane] is None or self._looked_at.get(lane, lately) <= lately:
+            if self.known[lane] is None or self._looked_at.get(lane, lately) <= lately:
                 self._looks[lane] = token
             self._turns.add(lane, is_freed=False)
 
@@ -214,7 +210,7 @@ class Puller:
         for lane, pulled in self._pull(wishes, looks).items():
             if pulled.is_empty and lane in looks:
                 empty[lane] = looks[lane]
-                self._known.pop(lane, None)
+                self.known.pop(lane, None)
         if empty:
             self._reader.forget(empty)
         self._learn_pace(sum(wish > 0 for wish in wishes.values()), self._clock.monotonic() - began)
@@ -227,7 +223,7 @@ class Puller:
 
     def _room_for(self, lane: SharedLane) -> int:
         """Return how many firings of the lane could be sent at once; none while an operator paused them."""
-        return 0 if self._is_stopped or self._limits.hold(lane) else self._room_in(lane)
+        return 0 if self._is_stopped or self._throttle.holds(lane) else self._room_in(lane)
 
     def _pull_soon(self, lane: SharedLane) -> None:
         self._freed[lane] = None
@@ -247,7 +243,7 @@ class Puller:
             )
         finally:
             for left in permits.values():
-                self._limits.give_back(left or [])
+                self._throttle.give_back(left or (), is_unused=True)
 
     def _take_turns(self) -> dict[SharedLane, int]:
         """Take the next lanes out of the line; return how many firings to take from each, at least from one.
@@ -320,7 +316,7 @@ class Puller:
         return min(MOST_A_PULL, max(room, self._most.get(lane, 0))) if room > 0 else 0
 
     def _note(self, lane: SharedLane, pulled: Pulled, *, is_limited: bool) -> None:
-        self._known[lane] = pulled.next_at
+        self.known[lane] = pulled.next_at
         if is_limited:
             self._limits.note_pull(lane, len(pulled.taken), pulled.waiting)
 
@@ -345,7 +341,7 @@ class Puller:
         """
         self._most.pop(lane, None)
         if fired.waits_since is not None:
-            self._known[lane] = min(fired.waits_since, self._known[lane] or fired.waits_since)
+            self.known[lane] = min(fired.waits_since, self.known[lane] or fired.waits_since)
         sent_here = fired.sent - fired.to_other_host
         if sent_here + fired.waiting + fired.put_off < taken:
             self._pull_soon(lane)

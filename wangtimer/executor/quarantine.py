@@ -1,7 +1,6 @@
 """The quarantine: firings that two executors died on are tried once more, each alone."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import structlog
@@ -40,45 +39,12 @@ class Quarantined(NamedTuple):
         return self.call.request.host
 
 
-class Line:
-    """The firings that wait to be tried. Those for a slow target come last, so that no other waits for it.
-
-    Any thread may join firings; one thread takes the next.
-    """
-
-    def __init__(self) -> None:
-        self._joined: deque[Quarantined] = deque()
-        self._waiting: deque[Quarantined] = deque()
-        self._slow: deque[Quarantined] = deque()
-        self._slow_hosts: set[str] = set()
-
-    def join(self, quarantined: Iterable[Quarantined]) -> None:
-        """Add these, in this order."""
-        self._joined.extend(quarantined)
-
-    def next(self) -> Quarantined | None:
-        """Return the next one; None if there is none."""
-        if not self._waiting and not self._slow:
-            self._slow_hosts.clear()
-        while self._joined:
-            joined = self._joined.popleft()
-            (self._slow if joined.host in self._slow_hosts else self._waiting).append(joined)
-        if self._waiting:
-            return self._waiting.popleft()
-        return self._slow.popleft() if self._slow else None
-
-    def note_slow(self, host: str) -> None:
-        """Put all firings for this host behind the others, until nothing waits."""
-        self._slow_hosts.add(host)
-        waiting, self._waiting = self._waiting, deque()
-        for firing in waiting:
-            (self._slow if firing.host == host else self._waiting).append(firing)
-
-
 class Quarantine:
     """Sends one firing at a time; one that kills its executor has failed.
 
-    Its thread starts with the first firing: there is hardly ever one.
+    Those for a slow target come last, so that no other waits for it. Any thread may add some, and one takes the next.
+    `tried` is the firing that is being tried: the next one waits until its outcome is recorded. The thread starts with
+    the first firing: there is hardly ever one.
     """
 
     def __init__(
@@ -94,20 +60,17 @@ class Quarantine:
         self._clock = clock
         self._is_safe = is_safe
         self._longest_s = longest_s
-        self._line = Line()
-        self._tried: Held | None = None
+        self._waiting: list[Quarantined] = []
+        self._slow_hosts: set[str] = set()
+        self.tried: Held | None = None
         self._loop = Loop("quarantine", self.try_next)
 
     def take(self, quarantined: Sequence[Quarantined]) -> None:
         """Send each of these when its turn comes."""
         if quarantined:
-            self._line.join(quarantined)
+            self._waiting += quarantined
             self._loop.start()
             self._loop.wake()
-
-    def is_trying(self, held: Held) -> bool:
-        """Tell whether this firing is being tried: the next one waits until its outcome is recorded."""
-        return self._tried is held
 
     def try_next(self) -> float | None:
         """Send a firing, and wait until its outcome is recorded: the next may kill this process.
@@ -115,7 +78,7 @@ class Quarantine:
         A firing that is not surely held when its turn comes is not tried, and so not blamed. It comes back.
         Return in how many seconds the next one has its turn: 0, or None if there was none.
         """
-        firing = self._line.next()
+        firing = self._next()
         if firing is None:
             return None
         held, call = firing
@@ -125,14 +88,22 @@ class Quarantine:
             self._put_back(held)
         elif self._is_noted(firing):
             log.warning("tried_alone", member=str(held.member))
-            self._tried = held
+            self.tried = held
             began_at = self._clock.monotonic()
             self._engine.submit([call])
             while self._clock.monotonic() < began_at + self._longest_s and _is_held(held):
                 self._clock.sleep(LOOK_EACH_S)
             if self._clock.monotonic() > began_at + SLOW_S:
-                self._line.note_slow(firing.host)
+                self._slow_hosts.add(firing.host)
         return 0.0
+
+    def _next(self) -> Quarantined | None:
+        waiting = self._waiting
+        if not waiting:
+            self._slow_hosts.clear()
+            return None
+        quick = (at for at, firing in enumerate(waiting) if firing.host not in self._slow_hosts)
+        return waiting.pop(next(quick, 0))
 
     def _is_noted(self, firing: Quarantined) -> bool:
         """Note in Redis which firing is to blame if this process dies now; let go of it if the claim is lost.
@@ -146,7 +117,7 @@ class Quarantine:
         except StoreAway as error:
             log.warning("quarantined_has_its_turn_again", member=str(held.member), error=str(error))
             self._clock.sleep(AGAIN_S)
-            self._line.join([firing])
+            self._waiting.append(firing)
             return False
         is_mine = held.member in noted[held.claim.stands_in, held.claim.id]
         if not is_mine:

@@ -31,17 +31,3 @@ class Ready(NamedTuple):
     def due(self) -> DueMember:
         """The member, and when it is due."""
         return DueMember(self.held.member, self.due_at)
-
-
-def ready(
-    held: Held,
-    due_at: int,
-    definition: Definition,
-    bucket: int,
-    signing: AppSigning,
-    target: NamedTarget | None = None,
-    continuity: Continuity | None = None,
-) -> Ready:
-    """Return a member that is ready, with the order of its call."""
-    order = CallOrder(definition, target)
-    return Ready(held, due_at, order, bucket, definition, target, signing, continuity)

@@ -97,7 +97,7 @@ def _outcome(attempt: Attempt, reply: Reply, has_succeeded: bool) -> Outcome:
         int(reply.cost_ms),
         reply.http_status,
         reply.output if attempt.order.keep_output.keeps(has_succeeded) else "",
-        reply.shown_error,
+        reply.shown_error if reply.is_again or not has_succeeded else "",
         reply.connect_ms,
         reply.first_byte_ms,
         reply.host_failing_ms,

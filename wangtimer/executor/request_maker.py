@@ -10,11 +10,13 @@ import orjson
 from wangtimer.callback import Request
 from wangtimer.callback.request import Headers, refuse_bad
 from wangtimer.callback.reserved import is_ours
+from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.origin import part_of_path, part_of_target, read_url
 from wangtimer.core.messages.celery_task import task_from
+from wangtimer.core.messages.consumer_group import ConsumerGroup
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.signing.ack_token import ACK_HEADER
 from wangtimer.core.signing.signature import signature_lines
@@ -27,14 +29,13 @@ from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor.ready import Ready
 from wangtimer.messaging.celery_message import celery_body
 from wangtimer.messaging.message import Message
+from wangtimer.store.seals import Seals
 
 # Bodies up to so many characters are cached in large number, longer ones a few.
 SMALL = 1_024
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300, of which most is
 # left for clocks that differ. With 1 each call of a burst was signed twice, 18 % of the engine's samples.
 OLDEST_TIMESTAMP_S = 30
-# Returns the call that a firing makes, through the target that its definition names. Raises `UnopenedSecrets`.
-CallOf = Callable[[Definition, NamedTarget | None], Notify]
 
 
 class CallDraft(NamedTuple):
@@ -88,10 +89,22 @@ class Made(NamedTuple):
 
 
 class RequestMaker:
-    """Any thread may use it. Each of `stamps` writes what it has to write, in their order."""
+    """Any thread may use it. Each of `stamps` writes what it has to write, in their order.
 
-    def __init__(self, call_of: CallOf, stamps: Sequence[Stamp], clock: Clock) -> None:
-        self._call_of = call_of
+    `is_connected` tells whether consumers are there, and `fault_of` why no call of an app can have TLS; "": it can.
+    """
+
+    def __init__(
+        self,
+        seals: Seals,
+        is_connected: Callable[[ConsumerGroup], bool],
+        fault_of: Callable[[str], str],
+        stamps: Sequence[Stamp],
+        clock: Clock,
+    ) -> None:
+        self._seals = seals
+        self._is_connected = is_connected
+        self._fault_of = fault_of
         self._stamps = stamps
         self._clock = clock
 
@@ -100,7 +113,7 @@ class RequestMaker:
         held, due_at, order, _, definition, target, signing, continuity = ready
         signs_at = max(due_at, self._clock.now_ms())
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
-        call, form = self._call_of(definition, target), order.form
+        call, form = self.call_of(definition, target), order.form
         # As `_is_plain` says, without a call of it for each firing.
         is_plain = form is UNTOUCHED and order.timeouts is AS_DEPLOYED and not order.further
         stamped, stamped_secrets = (
@@ -125,6 +138,22 @@ class RequestMaker:
         return Made(
             request, keys, timestamp_s, (*secrets, *stamped_secrets) if stamped_secrets else secrets, stamped
         )
+
+    def call_of(self, definition: Definition, target: NamedTarget | None) -> Notify:
+        """Return the call that a firing makes, through the target that is named; raises `UnopenedSecrets`."""
+        call, app = definition.notify, definition.app
+        if call.sealed:
+            call = self._seals.call_of(definition)
+        if target is not None:
+            call = target.called_by(call)
+        if is_message_url(call.url):
+            place = place_from(call.url)
+            if place.fallback and not self._is_connected(ConsumerGroup(app, place.name)):
+                call = call._replace(url=place.fallback, method="POST")
+        fault = self._fault_of(app)
+        if fault and read_url(call.url)[0].is_tls:
+            raise UnusableTls(definition.timer_id, fault)
+        return call
 
     def signed_anew(self, member: Member, made: Made) -> Made:
         """Return the same request, with a new signature if that is old by now."""

@@ -8,10 +8,10 @@ from wangtimer.store.redis.definitions import READ_BYTES
 # What a part of a chunk takes while it is judged: a text with a character beyond U+FFFF takes four times its bytes.
 PART_BYTES = 4 * READ_BYTES
 # The kinds of parts that wait for room: one that is on time, and one that is late (as a number: `is_late`).
-_KINDS = 2
+_KINDS, LATE = 2, 1
 
 
-class Room:
+class Room(Capacity):
     """Room for `most` bytes of requests. Late ones may use half, so that those on time do not wait behind a backlog.
 
     While nothing is held any request has room: one larger than `most` goes alone. Waiting for room ends after
@@ -21,37 +21,20 @@ class Room:
     def __init__(self, most: int, patience_s: float = 5.0) -> None:
         self._most = most
         self._patience_s = patience_s
-        self._capacity = Capacity(_KINDS, self._has_room)
-
-    @property
-    def held(self) -> int:
-        """How many bytes are held."""
-        return self._capacity.held
-
-    def has_any(self, is_late: bool) -> bool:
-        """Tell whether there is room for a part of a chunk now."""
-        return self._capacity.has_room(is_late)
+        super().__init__(_KINDS, self._has_room_for_a_part)
 
     def wait(self, is_late: Callable[[], bool]) -> bool:
         """Wait until there is room for a part of a chunk; False where that took too long."""
-        return self._capacity.enter(0, is_late, self._patience_s)
+        return self.enter(0, is_late, self._patience_s)
 
     def take(self, is_late: Callable[[], bool]) -> bool:
         """Wait for room for a part of a chunk as above, and hold it; `give` it back once the part is prepared."""
-        return self._capacity.enter(PART_BYTES, is_late, self._patience_s)
-
-    def hold(self, number: int) -> None:
-        """Hold so many bytes more."""
-        self._capacity.hold(number)
-
-    def give(self, number: int) -> None:
-        """Hold so many bytes less."""
-        self._capacity.give(number)
+        return self.enter(PART_BYTES, is_late, self._patience_s)
 
     def give_part(self) -> None:
         """Give back what `take` held for a part."""
         self.give(PART_BYTES)
 
-    def _has_room(self, held: int, is_late: int) -> bool:
+    def _has_room_for_a_part(self, held: int, is_late: int) -> bool:
         most = self._most // 2 if is_late else self._most
         return held == 0 or held + PART_BYTES <= most

@@ -10,7 +10,7 @@ from wangtimer.core.flow.dead_letter import HOST_DISABLED, NOT_MADE
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane, WayKey
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.call_options import AS_DEPLOYED
 from wangtimer.executor.attempt import Attempt
@@ -23,7 +23,7 @@ from wangtimer.executor.ready import Ready
 from wangtimer.executor.reply_reader import ReplyReader
 from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.settler import Finished, Settler
-from wangtimer.executor.waits import LanesBehind, Waits
+from wangtimer.executor.waits import Waits
 
 # The error on record of a firing whose host is disabled.
 HOST_DISABLED_ERROR = (
@@ -93,7 +93,7 @@ class Sender:
         quarantined = []
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
-        behind = LanesBehind(self._waits)
+        lanes_behind: dict[WayKey, SharedLane | None] = {}
         may_wait = bool(paused) or self._waits.are_any
         are_any_disabled = self._disabled_hosts.are_any
         for firing in ready:
@@ -117,7 +117,7 @@ class Sender:
                     self._fail_unasked(firing)
                     continue
             elif lane is None and may_wait and died < ALONE_AFTER:
-                lane = behind.of(firing)
+                lane = self._waits.behind(firing, lanes_behind)
             if lane is not None:
                 self.move(firing.held, lane, firing.due_at)
                 continue
@@ -164,7 +164,7 @@ class Sender:
 
     def ask_again(self, attempt: Attempt) -> None:
         """Send a member whose lease may be over, if a renewal shows that it is still held; let a paused one wait."""
-        lane = attempt.paused_in
+        lane = self.pause_of(attempt.held, attempt.request.app, attempt.request.host)
         if lane is not None:
             self.move(attempt.held, lane, attempt.due_at_ms)
         elif attempt.held.claim.holds(attempt.held.member):
@@ -173,7 +173,7 @@ class Sender:
     def take(self, attempt: Attempt, reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
         self._settler.take(self._replies.finished(attempt, reply))
-        if self._quarantine.is_trying(attempt.held):
+        if self._quarantine.tried is attempt.held:
             self._settler.hurry()
         if self._disabled_hosts.are_any:
             self._disabled_hosts.learn(attempt.request.way, reply)

@@ -66,10 +66,6 @@ class SigningsAndTargets:
             return False
         return not definition.notify.target or (definition.app, definition.notify.target) in self.targets
 
-    def target_of(self, definition: Definition) -> NamedTarget | None:
-        """Return the target that the timer's call goes through; None: it goes through none."""
-        return self.targets[definition.app, definition.notify.target] if definition.notify.target else None
-
 
 @dataclass(frozen=True, slots=True)
 class SharedSource:

@@ -117,11 +117,6 @@ class Throttle:
         """All limits, as this process last read them; none if it never did."""
         return self._limits.known
 
-    @property
-    def _has_any(self) -> bool:
-        """Whether some call needs a permit, or is paused."""
-        return self._limits.known.has_any or bool(self._pauses.known.names)
-
     def holds(self, lane: SharedLane) -> bool:
         """Tell whether nothing is to be taken from a lane, since all in it is paused, or the rules are not known."""
         return not self._replicas.are_known or self._pauses.known.hold(lane)
@@ -344,7 +339,8 @@ class Throttle:
     def _next_read_at(self) -> float:
         if not self._replicas.are_known:
             return self._read_at + READ_FIRST_EVERY_S
-        return self._read_at + (READ_EVERY_S if self._has_any else READ_NONE_EVERY_S)
+        is_any = self.limits.has_any or self._pauses.known.names
+        return self._read_at + (READ_EVERY_S if is_any else READ_NONE_EVERY_S)
 
 
 def _permits(names: Iterable[str], asked_at: float, order: PermitOrder) -> list[Permit]:

@@ -38,7 +38,7 @@ class Waits:
     @property
     def are_any(self) -> bool:
         """Whether some firing may have to wait: something is paused, or some lane has firings to go first."""
-        return self.are_any_paused or self._puller.knows_lanes
+        return self.are_any_paused or bool(self._puller.known)
 
     def pause_of(self, held: Held, app: str, host: str) -> SharedLane | None:
         """Return the lane in which a member waits until what an operator paused goes on; None if it is not paused."""
@@ -47,7 +47,19 @@ class Waits:
         lane = self._pauses.known.lane_of(app, host, held.member.timer_id)
         return None if lane is None else lane.in_queue(self.queue_of(app))
 
-    def behind(self, ready: Ready) -> SharedLane | None:
+    def behind(self, ready: Ready, known: dict[WayKey, SharedLane | None]) -> SharedLane | None:
+        """Return the lane in which a member is to wait; None for one pulled from a lane.
+
+        `known` remembers what was looked up: once for an app and a part of a host.
+        """
+        if isinstance(ready.held.claim.stands_in, SharedLane):
+            return None
+        way = ready.order.where.way
+        if way not in known:
+            known[way] = self._behind(ready)
+        return known[way]
+
+    def _behind(self, ready: Ready) -> SharedLane | None:
         """Return the lane that is behind, and has firings to go before this one; None: there is none."""
         where, app = ready.order.where, ready.order.app
         lanes = lanes_of(where.host, app, self.queue_of(app), where.part)
@@ -60,7 +72,7 @@ class Waits:
 
     def note_ended(self, held: Held, queue: int, request: Request) -> None:
         """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
-        if self._puller.knows_lanes:
+        if self._puller.known:
             self._puller.note_ended(request.host, request.app, held.claim.stands_in, queue, request.part)
 
     def move(self, held: Held, lane: SharedLane, due_at: int) -> None:
@@ -71,20 +83,3 @@ class Waits:
         self._mover.take(Move(held, lane, due_at))
         self._puller.expect()
         held.claim.hand_on([held.member])
-
-
-class LanesBehind:
-    """Which lanes are behind: looked up once for an app and a part of a host."""
-
-    def __init__(self, waits: Waits) -> None:
-        self._waits = waits
-        self._known: dict[WayKey, SharedLane | None] = {}
-
-    def of(self, ready: Ready) -> SharedLane | None:
-        """Return the lane in which a member is to wait; None for a member pulled from a lane."""
-        if isinstance(ready.held.claim.stands_in, SharedLane):
-            return None
-        way = ready.order.where.way
-        if way not in self._known:
-            self._known[way] = self._waits.behind(ready)
-        return self._known[way]

@@ -24,7 +24,7 @@ class Wanted:
     timers: TimerStore
     verifier: Verifier
     asker: Asker
-    # How far ahead moments are planned.
+    concerns = None
 
     def read(self, timer_ids: Iterable[int]) -> DefinitionsRead:
         """Return the definitions Redis holds, and the time of the last change told to it; nothing while it is away.
@@ -74,8 +74,6 @@ class Wanted:
         except StoreAway:
             return set()
         return set(renewed)
-
-    concerns = None
 
     def rule(self, case: Case) -> None:
         """Ask SQL about those that seem unwanted; skip those that it does not want either.

@@ -28,7 +28,6 @@ from wangtimer.core.flow.outcome import Note, Outcome
 from wangtimer.core.retry import RetryPolicy, policy_of
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import Definition, TimerStatus
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.process_marks import AckGrace
@@ -265,7 +264,7 @@ class LongWork:
         for entry, definition in page:
             try:
                 outcome = self._outcome(entry, definition, of_apps, error, reason, is_final)
-                place = self._place_of(definition) if alerted else NOWHERE
+                place = self._place_of(definition) if alerted.late_ms else NOWHERE
                 outcomes.append((entry, self.marks.noted_for(alerted, outcome, place)))
             except StoreAway:
                 raise
@@ -279,7 +278,7 @@ class LongWork:
         single = {
             definition.timer_id
             for _, definition in page
-            if definition is not None and definition.overlap is not Overlap.ALLOW
+            if definition is not None and definition.overlap.is_forbidden
         }
         done = {
             entry.member.key

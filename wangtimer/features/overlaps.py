@@ -71,7 +71,7 @@ class Overlaps:
     def _noted_of(self, timer_ids: set[int]) -> Callable[[Outcome], Outcome]:
         """Return what marks outcomes of these timers for the judge of alerts."""
         alerted = self.alerted()
-        definitions = self.timers.definitions(timer_ids) if alerted else {}
+        definitions = self.timers.definitions(timer_ids) if alerted.late_ms else {}
         places = {timer_id: place_of(definitions.get(timer_id)) for timer_id in timer_ids}
         return lambda outcome: noted(outcome, places[outcome.member.timer_id], alerted)
 

@@ -95,7 +95,7 @@ class Refresher:
             if len(changes) < PAGE:
                 self._end()
                 return
-            behind = self._goes_on_behind = changes[-1].key
+            behind = self._goes_on_behind = changes[-1][:2]
 
     def _begin(self, now: int) -> tuple[int, int]:
         self._began_at = now

@@ -100,8 +100,7 @@ class Seals:
 
     def call_of(self, definition: Definition) -> Notify:
         """Return the call that a firing makes. Raises `UnopenedSecrets`."""
-        call = definition.notify
-        return self.open(call, definition.app, definition.timer_id) if call.sealed else call
+        return self.open(definition.notify, definition.app, definition.timer_id)
 
     def opened(self, target: NamedTarget) -> NamedTarget:
         """Return the target with its secrets in their places. Raises `UnopenedSecrets`."""

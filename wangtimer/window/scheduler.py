@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import uuid4
 
-from wangtimer.core.flow.slicing import Slice, TriggerOrder
+from wangtimer.core.flow.slicing import TriggerOrder
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.slices import SliceStore
@@ -32,11 +32,7 @@ class Scheduler:
     def tick(self) -> int:
         """Lock the slices that need a trigger and send their tasks; return how many. Raises `StoreAway`."""
         now = int(self.clock.now_ms())
-        return self._send_triggers(
-            self.agenda.needs_until(now + LOOK_AHEAD_MS, SLICES_A_TICK, now - PAST_MS, PAST_AT_ONCE)
-        )
-
-    def _send_triggers(self, slices: tuple[Slice, ...]) -> int:
+        slices = self.agenda.needs_until(now + LOOK_AHEAD_MS, SLICES_A_TICK, now - PAST_MS, PAST_AT_ONCE)
         if not slices:
             return 0
         locked = self.slices.lock({slice_: uuid4().hex for slice_ in slices})

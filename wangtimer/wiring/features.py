@@ -63,7 +63,7 @@ class FeatureParts(StageParts):
             self.deliveries,
             mailer,
             self.clock,
-            lambda: bool(self.alerted_replica.known),
+            lambda: bool(self.alerted_replica.known.late_ms),
             self.tls.fault_of,
         )
 

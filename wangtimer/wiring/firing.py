@@ -4,25 +4,20 @@ import gc
 import os
 import resource
 import sys
+from functools import partial
 from socket import gethostname
 from typing import Any
 
 from wangtimer.core.alerts.alert_rule import AlertMarks
-from wangtimer.core.errors import UnusableTls
 from wangtimer.core.features import added
-from wangtimer.core.flow.origin import read_url
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.flow.strain import Strain
-from wangtimer.core.messages.message_place import is_message_url
-from wangtimer.core.timers.named_target import NamedTarget
-from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.after_settled import LetNextGo
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.case import CallStep
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.claimer import Claimer
-from wangtimer.executor.consumer_fallback import reachable_call
 from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.executor import Duty
 from wangtimer.executor.judge import Judge
@@ -36,7 +31,7 @@ from wangtimer.executor.readings.acceptance import AcceptanceReading
 from wangtimer.executor.readings.failure import DeadLetterReading, RetryReading
 from wangtimer.executor.reply_reader import ReplyReader
 from wangtimer.executor.request_maker import RequestMaker, Stamp
-from wangtimer.executor.room import Room
+from wangtimer.executor.room import LATE, Room
 from wangtimer.executor.sender import Sender
 from wangtimer.executor.settler import AfterSettled, Settler
 from wangtimer.executor.shared import (
@@ -130,9 +125,7 @@ class FiringParts(FeatureParts):
 
     def _room_in(self, lane: SharedLane) -> int:
         """Return how many firings of a lane may be pulled."""
-        return (
-            self.deliveries.room_in(lane) if self.ways_out.is_known and self.room.has_any(is_late=True) else 0
-        )
+        return self.deliveries.room_in(lane) if self.ways_out.is_known and self.room.has_room(LATE) else 0
 
     def _is_mine(self, lane: SharedLane) -> bool:
         """Tell whether this process takes the firings of a lane's queue."""
@@ -181,12 +174,18 @@ class FiringParts(FeatureParts):
             self.settler,
             Quarantine(self.slices, engine, self.clock, self.keeper.may_send, longest_s),
             self.waits,
-            RequestMaker(self._call_of, self.stamps, self.clock),
+            self.requests,
             self.reply_reader,
             DisabledHosts(
                 self.disabled_hosts_replica, lambda key: self.answer_teller.note(key, None), self.clock
             ),
         )
+
+    @once
+    def requests(self) -> RequestMaker:
+        """Makes the requests of firings."""
+        is_connected, fault_of = self.consumers_seen.is_connected, self.tls.fault_of
+        return RequestMaker(self.seals, is_connected, fault_of, self.stamps, self.clock)
 
     @once
     def stamps(self) -> tuple[Stamp, ...]:
@@ -212,7 +211,7 @@ class FiringParts(FeatureParts):
                 *self._added("after_failure"),
                 DeadLetterReading(clock),
             ),
-            AlertMarks(lambda: self.alerted_replica.known, clock),
+            AlertMarks(partial(getattr, self.alerted_replica, "known"), clock),
             clock,
         )
 
@@ -271,18 +270,6 @@ class FiringParts(FeatureParts):
     def _added(self, name: str) -> list[Any]:
         """Return what the features of the list add to one of these lists."""
         return [part for parts_of in added("firing", name) for part in parts_of(self)]
-
-    def _call_of(self, definition: Definition, target: NamedTarget | None) -> Notify:
-        """Return the call that a firing makes; raises `UnopenedSecrets`."""
-        call = self.seals.call_of(definition)
-        if target is not None:
-            call = target.called_by(call)
-        if is_message_url(call.url):
-            call = reachable_call(call, definition.app, self.consumers_seen.is_connected)
-        fault = self.tls.fault_of(definition.app)
-        if fault and read_url(call.url)[0].is_tls:
-            raise UnusableTls(definition.timer_id, fault)
-        return call
 
     def _start_threads(self, executor: Executor) -> None:
         """Start what works beside the executor."""

@@ -452,7 +452,7 @@ PROMISES = (
         breaks="Only what is claimed later is held.",
         by=Mutation(
             "Attempt.may_send",
-            "if not sender.may_send(held) or self.paused_in is not None:",
+            "if not sender.may_send(held) or sender.pause_of(held, request.app, request.host) is not None:",
             "if not sender.may_send(held):",
         ),
         red="tests/stages/test_pauses.py::test_a_call_that_waits_in_the_process_when_the_pause_comes_is_not_sent",

@@ -9,7 +9,11 @@ PROMISES = (
         "a-number-is-known-before-the-call",
         "every call of a numbered timer tells its numbers, an on-time first attempt too.",
         breaks="SQL is asked only about firings that may have been sent already.",
-        by=Mutation("NumbersStep.concerns", "return definition.form.numbered", "return False"),
+        by=Mutation(
+            "NumbersStep.concerns",
+            'concerns = attrgetter("form.numbered")',
+            'concerns = attrgetter("further")',
+        ),
         red="tests/testing/test_numbered.py::test_numbers_grow_by_one_and_what_failed_is_counted_until_one_succeeds",
     ),
     Promise(

@@ -133,7 +133,9 @@ PROMISES = (
         "nothing-is-judged-for-timers-without-a-policy",
         "timers whose firings may overlap are judged by no statement.",
         breaks="Firings of every timer are judged.",
-        by=Mutation("OverlapStep.concerns", "return definition.overlap is not Overlap.ALLOW", "return True"),
+        by=Mutation(
+            "OverlapStep.concerns", 'concerns = attrgetter("overlap.is_forbidden")', "concerns = bool"
+        ),
         red="tests/testing/test_costs.py::test_one_whose_firings_are_not_to_overlap_costs_more_and_others_nothing",
     ),
     Promise(

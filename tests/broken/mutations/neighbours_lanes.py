@@ -210,7 +210,7 @@ PROMISES = (
             if not sent_here:
                 self._most[lane] = 2 * taken
             """,
-            "self._known[lane] = self._known[lane]",
+            "self.known[lane] = self.known[lane]",
         ),
         red="tests/stages/test_dead_lanes.py::test_one_that_lives_is_called_within_seconds_behind_ten_thousand_that_are_not_wanted",
     ),

@@ -252,7 +252,7 @@ PROMISES = (
         "a callback process stays small however large the bodies of what it holds.",
         breaks="There is always room for further requests.",
         by=Mutation(
-            "Room._has_room",
+            "Room._has_room_for_a_part",
             "return held == 0 or held + PART_BYTES <= most",
             "return held == 0 or most > 0",
         ),

@@ -295,7 +295,7 @@ PROMISES = (
         "who-is-tried-waits-behind-no-slow-target",
         "what is tried alone waits for one firing of a target that is slow, and not for all of them.",
         breaks="What is tried alone is tried in the order in which it came, whatever its target.",
-        by=Mutation("Quarantine.try_next", "self._line.note_slow(firing.host)", "pass"),
+        by=Mutation("Quarantine.try_next", "self._slow_hosts.add(firing.host)", "pass"),
         red="tests/stages/test_quarantine.py::test_those_of_a_target_that_was_slow_come_behind_all_others",
     ),
 )

@@ -252,7 +252,7 @@ PROMISES = (
         "two beats, a late or a doubled tick send no slice to two triggers.",
         breaks="The scheduler sends a trigger for every slice, whether it won the lock or not.",
         by=Mutation(
-            "Scheduler._send_triggers",
+            "Scheduler.tick",
             "locked = self.slices.lock({slice_: uuid4().hex for slice_ in slices})",
             """
             locked = {slice_: uuid4().hex for slice_ in slices}

@@ -89,7 +89,7 @@ PROMISES = (
         "a-try-unheard-of-is-not-blamed",
         "a firing has not failed because Redis did not answer when it was to be tried alone.",
         breaks="Such a firing is left to its lease, with the note that it killed its executor.",
-        by=Mutation("Quarantine._is_noted", "self._line.join([firing])", "let_go([held])"),
+        by=Mutation("Quarantine._is_noted", "self._waiting.append(firing)", "let_go([held])"),
         red="tests/stages/test_quarantine.py::test_where_redis_does_not_answer_it_has_its_turn_again",
     ),
     Promise(

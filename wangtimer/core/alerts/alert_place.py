@@ -54,12 +54,6 @@ class AlertedApps:
     late_ms: Mapping[str, int | None] = field(default_factory=dict)
     troubled: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
-    def __bool__(self) -> bool:
-        return bool(self.late_ms)
-
-    def __contains__(self, app: object) -> bool:
-        return app in self.late_ms
-
 
 NOBODY = AlertedApps()
 

@@ -177,7 +177,7 @@ def noted(
     `is_first` of app and place says that none was marked just now. `known_at` and `well_at` are as in `NotedAt`.
     """
     app = place.app
-    if not alerted or (app and app not in alerted):
+    if not alerted.late_ms or (app and app not in alerted.late_ms):
         return outcome
     match outcome.status:
         case FiringStatus.FAILED | FiringStatus.PENDING:
@@ -216,7 +216,7 @@ class AlertMarks:
     @property
     def has_rules(self) -> bool:
         """Whether anybody has rules of alerts, so that an outcome may be noted."""
-        return bool(self.alerted())
+        return bool(self.alerted().late_ms)
 
     @property
     def are_any_troubled(self) -> bool:
@@ -230,7 +230,7 @@ class AlertMarks:
     def noted_for(self, alerted: AlertedApps, outcome: Outcome, place: AlertPlace) -> Outcome:
         """Do the same for those who have rules now."""
         app = place.app
-        if not alerted or (app and app not in alerted):
+        if not alerted.late_ms or (app and app not in alerted.late_ms):
             return outcome
         key, now, well_at, least_s = (app, place.text), int(self._clock.now_ms()), None, SUCCESSES_EVERY_S
         if outcome.status is FiringStatus.SUCCEEDED:

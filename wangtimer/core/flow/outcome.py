@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
     @property
     def next_attempt(self) -> int:
         """The row's attempt after this is written."""
-        return self.member.attempt + 1 if self.is_retry else self.member.attempt
+        return self.member.attempt + (self.status is FiringStatus.PENDING)
 
     @property
     def is_retry(self) -> bool:

@@ -16,11 +16,6 @@ class Tally(NamedTuple):
     timer_ids: int = 0
     due_at: int = 0
 
-    @classmethod
-    def of_one(cls, timer_id: int, due_at: int) -> "Tally":
-        """Return the tally of one firing."""
-        return cls(1, timer_id % ID_MODULUS, due_at)
-
     def plus(self, other: "Tally") -> "Tally":
         """Return the tally of both sets together."""
         return Tally(*map(sum, zip(self, other, strict=True)))

@@ -22,6 +22,9 @@ class Overlap(StrEnum):
     QUEUE_ONE = "queueOne"
     CANCEL_OLDER = "cancelOlder"
 
+    def __init__(self, value: str) -> None:
+        self.is_forbidden = value != "allow"  # an attribute: each firing is asked
+
 
 class Begun(NamedTuple):
     """A firing that began and has no outcome yet, or waits until another one is done (`is_waiting`)."""

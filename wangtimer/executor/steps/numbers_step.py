@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from operator import attrgetter
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import WITHDRAWN
-from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.case import Case
 from wangtimer.executor.verdicts import Skip
 from wangtimer.executor.verifier import Verifier
@@ -21,10 +21,7 @@ class NumbersStep:
 
     continuities: ContinuityStore
     verifier: Verifier
-
-    def concerns(self, definition: Definition) -> bool:
-        """Tell whether the timer is numbered."""
-        return definition.form.numbered
+    concerns = attrgetter("form.numbered")
 
     def rule(self, case: Case) -> None:
         """Find what each is to tell; these wait where SQL does not answer."""

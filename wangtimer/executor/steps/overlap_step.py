@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 
 from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.errors import StoreAway
@@ -10,7 +11,7 @@ from wangtimer.core.flow.call_order import place_of
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.overlap import Course, Overlap
+from wangtimer.core.timers.overlap import Course
 from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.case import Case, Going
 from wangtimer.executor.verdicts import Drop, PutBack, Skip
@@ -29,10 +30,7 @@ class OverlapStep:
     verifier: Verifier
     noted: Callable[[Outcome, AlertPlace], Outcome]
     clock: Clock
-
-    def concerns(self, definition: Definition) -> bool:
-        """Tell whether the timer's firings are not to overlap."""
-        return definition.overlap is not Overlap.ALLOW
+    concerns = attrgetter("overlap.is_forbidden")
 
     def rule(self, case: Case) -> None:
         """Skip those that are not made; others wait for another one, or are looked at again.

@@ -21,7 +21,8 @@ class PauseStep:
         if not self.waits.are_any_paused:
             return
         for due, _, definition in case.going():
-            host = CallOrder(definition, case.shared.target_of(definition)).where.host
+            target = case.shared.targets.get((definition.app, definition.notify.target))
+            host = CallOrder(definition, target).where.host
             lane = self.waits.pause_of(Held(case.claim, due.member), definition.app, host)
             if lane is not None:
                 case.paused[due.member] = lane

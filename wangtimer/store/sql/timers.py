@@ -90,16 +90,11 @@ class Revision:
 
 
 class ChangedTimer(NamedTuple):
-    """When a timer was last changed (ms UTC), and what version that made."""
+    """When a timer was last changed (ms UTC), and what version that made; the first two are its place among all."""
 
     changed_at: int
     timer_id: int
     version: int
-
-    @property
-    def key(self) -> tuple[int, int]:
-        """Its place in the order of all changes."""
-        return self.changed_at, self.timer_id
 
 
 class TimerStore:

@@ -7,7 +7,7 @@ from math import ceil
 from wangtimer.core.flow.backlog import BACKLOG_SHARE, CROWD_SHARE, LATE_MS
 from wangtimer.core.flow.firing import DueMember, Member
 from wangtimer.core.flow.slicing import Slice, SliceOrLane
-from wangtimer.core.flow.tally import Tally
+from wangtimer.core.flow.tally import ID_MODULUS, Tally
 from wangtimer.store.redis.keys import expiry_of
 from wangtimer.store.redis.slices import BacklogRoom, Leases, Taken, Turn
 from wangtimer.testing.doubles.hand_clock import HandClock
@@ -119,9 +119,7 @@ class MemorySlices:
         for slice_, tally in tallies.items():
             sets = self._read(slice_)
             nearest = sorted(sets.due, key=lambda member: (sets.due[member], str(member)))[: tally.number]
-            found = Tally()
-            for member in nearest:
-                found = found.plus(Tally.of_one(member.timer_id, sets.due[member]))
+            found = tally_of([(member.timer_id, sets.due[member]) for member in nearest])
             need = self._need(sets)
             if found == tally and need is not None:
                 needs[slice_] = need
@@ -287,3 +285,9 @@ def _of(claim_id: str, sets: Sets, members: Sequence[Member]) -> list[Member]:
 def _let_go(sets: Sets, member: Member) -> None:
     sets.running.pop(member, None)
     del sets.owner[member]
+
+
+def tally_of(firings: Sequence[tuple[int, int]]) -> Tally:
+    """Return the tally of firings, given by their timers' ids and due moments."""
+    ids, due = sum(timer_id % ID_MODULUS for timer_id, _ in firings), sum(due_at for _, due_at in firings)
+    return Tally(len(firings), ids, due)

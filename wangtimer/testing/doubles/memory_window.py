@@ -27,7 +27,7 @@ class MemoryWindow:
 
     def __init__(self, server: MemoryServer, rule: WindowRule) -> None:
         self._server = server
-        self._rule = rule
+        self._rule, self._most = rule, rule.firings
         self._token = next(_tokens)
         self._looks = 0
 
@@ -128,8 +128,8 @@ class MemoryWindow:
         for minute in range(now // MINUTE_MS, most + 1):
             held += load.get(minute, 0)
             if minute == least:
-                least_fits = held <= self._rule.firings
-            if minute > least and held > self._rule.firings:
+                least_fits = held <= self._most
+            if minute > least and held > self._most:
                 break
             last = max(last, minute)
         return last, least_fits
