@@ -35,13 +35,13 @@ def disable(database: Database, name: str) -> None:
     apps.change(name, NOW, {}, is_disabled=True)
 
 
-@pytest.mark.parametrize("by", ["this process", "another process"])
-def test_a_commit_is_seen_at_once_whoever_made_it(database: Database, by: str) -> None:
+@pytest.mark.parametrize("by_process", ["this", "another"])
+def test_a_commit_is_seen_at_once_whoever_made_it(database: Database, by_process: str) -> None:
     apps = AppStore(database)
     assert apps.disabled() == apps.disabled() == {}
     with closing(Database(database.engine.url.render_as_string(False), pool_size=1)) as other:
         for name in ("shop", "bank"):
-            disable(database if by == "this process" else other, name)
+            disable(database if by_process == "this" else other, name)
             assert apps.disabled()[name] == NOW
     database.close()
     assert apps.disabled() == {"shop": NOW, "bank": NOW}
