@@ -155,14 +155,16 @@ class MemoryTimers:
 
         return self._server.call(work)
 
+    def first_unplanned(self) -> int | None:
+        return min((moment for moment, _, _ in self._server.call(self._unplanned)), default=None)
+
+    def first_plan_by(self) -> int | None:
+        return min((plan_by for plan_by, _, _ in self._server.call(self._by_plan_by)), default=None)
+
     def to_plan(self, before: int, limit: int, without: Collection[int] = ()) -> Readable[int, Timer]:
         def work() -> Readable[int, Timer]:
-            due = [
-                (timer.next_fire_at + self._put_off.get(timer.id, 0), timer.id, timer)
-                for timer in self._timers.values()
-                if timer.definition.is_enabled and timer.next_fire_at is not None and timer.id not in without
-            ]
-            page = [timer for plan_by, _, timer in sorted(due)[:limit] if plan_by <= before]
+            due = [found for found in self._by_plan_by() if found[1] not in without]
+            page = [timer for plan_by, _, timer in due[:limit] if plan_by <= before]
             return self._read({timer.id: _without_call(timer) for timer in page})
 
         return self._server.call(work)
@@ -171,14 +173,8 @@ class MemoryTimers:
         self, before: int, limit: int, after: int = 0, without: Collection[int] = ()
     ) -> Readable[int, Timer]:
         def work() -> Readable[int, Timer]:
-            due = [
-                (timer.next_fire_at, timer.id, timer)
-                for timer in self._timers.values()
-                if timer.definition.is_enabled
-                and (timer.next_fire_at or 0) > after
-                and timer.id not in without
-            ]
-            page = [timer for next_fire_at, _, timer in sorted(due)[:limit] if next_fire_at <= before]
+            due = [found for found in self._unplanned() if found[0] > after and found[1] not in without]
+            page = [timer for moment, _, timer in due[:limit] if moment <= before]
             return self._read({timer.id: _without_call(timer) for timer in page})
 
         return self._server.call(work)
@@ -195,6 +191,21 @@ class MemoryTimers:
             return len(deleted[:limit])
 
         return self._server.call(work)
+
+    def _unplanned(self) -> list[tuple[int, int, Timer]]:
+        """Return enabled timers with their next unplanned moments and ids, nearest first."""
+        return sorted(
+            (timer.next_fire_at, timer.id, timer)
+            for timer in self._timers.values()
+            if timer.definition.is_enabled and timer.next_fire_at is not None
+        )
+
+    def _by_plan_by(self) -> list[tuple[int, int, Timer]]:
+        """Return the same with by when they must be planned."""
+        return sorted(
+            (moment + self._put_off.get(timer_id, 0), timer_id, timer)
+            for moment, timer_id, timer in self._unplanned()
+        )
 
     def commit_plans(
         self, plans: list[Plan], firings: list[Firing]

@@ -190,6 +190,7 @@ class Stores:
             Case("TimerStore.delete", lambda: timers.delete(SMALL_APP, made[2].id, NOW)),
             Case("TimerStore.to_plan", lambda: timers.to_plan(NOW + HOUR_MS, 2_000)),
             Case("TimerStore.first_unplanned", timers.first_unplanned),
+            Case("TimerStore.first_plan_by", timers.first_plan_by),
             Case("TimerStore.unplanned", lambda: timers.unplanned(NOW + HOUR_MS, 2_000)),
             Case(
                 "TimerStore.unplanned: without some",

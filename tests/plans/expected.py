@@ -21,6 +21,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerStore.delete": frozenset(["timer.PRIMARY", "timer_tag.timer_tag_of_timer"]),
     "TimerStore.to_plan": frozenset(["timer.timer_plan_by"]),
     "TimerStore.first_unplanned": frozenset(["timer.timer_to_plan"]),
+    "TimerStore.first_plan_by": frozenset(["timer.timer_plan_by"]),
     "TimerStore.unplanned": frozenset(["timer.timer_to_plan"]),
     "TimerStore.unplanned: without some": frozenset(["timer.timer_to_plan"]),
     "TimerStore.commit_plans": frozenset(["insert", "timer.PRIMARY"]),

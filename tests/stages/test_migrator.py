@@ -38,6 +38,20 @@ def test_a_timer_with_less_than_a_step_left_is_planned_two_steps_ahead(idle: Wor
     assert idle.members_in_slices == 120
 
 
+def test_while_nothing_is_to_plan_no_timer_is_read(idle: World) -> None:
+    reads: list[str] = []
+    for name in ("timers.to_plan", "timers.unplanned"):
+        idle.beat.taps[f"before {name}"] = lambda name=name: reads.append(name)
+    assert idle.beat.migrator.plan_due() == 0
+    assert reads == []
+    idle.timer("* * * * *")
+    assert idle.beat.migrator.plan_due() == 1
+    assert reads
+    reads.clear()
+    idle.beat.migrator.plan_due()
+    assert reads == []
+
+
 def test_what_is_planned_beyond_the_window_waits_in_sql(make_world: Callable[..., World]) -> None:
     world = make_world(executors=0, window_memory_mb=0)
     timer = world.timer("* * * * *")

@@ -1,3 +1,4 @@
+from collections import deque
 from collections.abc import Callable, Collection
 from types import SimpleNamespace
 from typing import Any, cast
@@ -19,6 +20,7 @@ from wangtimer.features.overlaps import Overlaps
 from wangtimer.store.sql.begun_firings import BegunFirings
 
 SUCCEEDED, FAILED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.FAILED, FiringStatus.PENDING
+EVERY_S = 0.2
 REFUSAL = DataError("INSERT ...", {}, Exception("Incorrect string value"))
 
 
@@ -41,7 +43,7 @@ class Settling:
             node.hot,
             node.slices,
             world.time,
-            0.2,
+            EVERY_S,
             lambda: False,
             (LetNextGo(end_overlaps), HaveControlsApplied(lambda: self.asked.append(1))),
         )
@@ -85,6 +87,45 @@ def test_what_finished_in_many_chunks_is_settled_by_one_write(settling: Settling
 def test_nothing_finished_costs_nothing(settling: Settling) -> None:
     assert settling.settler.settle_all()
     assert settling.steps == []
+
+
+def test_a_settler_rests_until_an_outcome_comes_and_waits_for_those_that_come_with_it(
+    settling: Settling,
+) -> None:
+    settler, wakes = settling.settler, list[int]()
+    settler.loop.wake = lambda: wakes.append(1)
+    assert settler.settle_or_rest() is None
+    settling.finish(*settling.claim("first", 1))
+    assert len(wakes) == 1
+    assert settler.settle_or_rest() == EVERY_S
+    settling.finish(*settling.claim("second", 2))
+    assert (len(wakes), settling.steps) == (1, [])
+    assert settler.settle_or_rest() == EVERY_S
+    assert settling.steps == ["firings.settle", "slices.release"]
+    assert settler.settle_or_rest() is None
+
+
+def test_who_waits_for_an_outcome_that_ends_a_rest_waits_no_longer(settling: Settling) -> None:
+    assert settling.settler.settle_or_rest() is None
+    settling.finish(*settling.claim("one", 1))
+    settling.settler.hurry()
+    settling.settler.settle_or_rest()
+    assert settling.steps == ["firings.settle", "slices.release"]
+
+
+def test_an_outcome_that_comes_while_a_rest_begins_ends_it(settling: Settling) -> None:
+    """Looked at before the rest is noted, it would wait for the next outcome."""
+    settler, (claim, rows) = settling.settler, settling.claim("one", 1)
+    coming = [Finished(Held(claim, rows[0].member), outcome_of(rows[0].member, SUCCEEDED, 0))]
+
+    class Coming(deque[Finished]):
+        def __len__(self) -> int:
+            found = super().__len__()
+            self.extend(coming.pop() for _ in list(coming))
+            return found
+
+    settler._finished = Coming()
+    assert settler.settle_or_rest() == EVERY_S
 
 
 def test_a_great_many_outcomes_are_written_in_batches(settling: Settling) -> None:

@@ -235,12 +235,13 @@ def test_callback_processes_are_told_when_a_host_comes_into_trouble_and_when_it_
     assert len(told) == 1
 
 
-def test_while_nothing_is_noted_a_run_asks_twice(world: AlertWorld) -> None:
+def test_while_nothing_is_noted_a_run_asks_twice_if_sql_may_have_changed(world: AlertWorld) -> None:
     judge = judge_of(world)
     judge.run()
     with Statements(world.database) as asked:
         judge.run()
-    assert len([one for one in asked.seen if "SELECT" in one]) == 2
+    may_have_changed = world.database.changes() is None
+    assert len([one for one in asked.seen if "SELECT" in one]) == (2 if may_have_changed else 0)
 
 
 def test_a_page_of_many_rules_takes_few_statements(world: AlertWorld) -> None:

@@ -294,6 +294,19 @@ def test_only_enabled_timers_that_come_due_are_to_plan_nearest_first(timers: Tim
     )
 
 
+def test_the_first_marks_are_those_of_the_enabled_timer_that_is_planned_next(timers: TimerStore) -> None:
+    timers.create(new("disabled"), NOW)
+    assert (timers.first_unplanned(), timers.first_plan_by()) == (None, None)
+    enabled(timers, "past", Once(NOW - 1))
+    assert (timers.first_unplanned(), timers.first_plan_by()) == (None, None)
+    hourly = enabled(timers, "hourly", Cron("0 * * * *", "UTC"))
+    assert (timers.first_unplanned(), timers.first_plan_by()) == (hourly.next_fire_at, hourly.next_fire_at)
+    minutely = enabled(timers, "minutely")
+    assert (timers.first_unplanned(), timers.first_plan_by()) == (minutely.next_fire_at, FIRST)
+    timers.disable("shop", minutely.id, NOW)
+    assert (timers.first_unplanned(), timers.first_plan_by()) == (hourly.next_fire_at, hourly.next_fire_at)
+
+
 def _without_call(timer: Timer) -> Timer:
     return replace(timer, definition=timer.definition._replace(notify=UNREAD))
 

@@ -76,16 +76,20 @@ class Settler:
         self._finished: deque[Finished] = deque()
         self._busy = Lock()
         self._sql_rests_until = float("-inf")
-        self.loop = Loop("settler", self._settle_after_calls, every_s)
+        self._every_s = every_s
+        # Whether the loop waits for an outcome.
+        self._rests = False
+        self.loop = Loop("settler", self.settle_or_rest)
 
     def take(self, finished: Finished) -> None:
         """Queue an outcome; quick, from any thread."""
         self._finished.append(finished)
-        if len(self._finished) >= BATCH:
+        if self._rests or len(self._finished) >= BATCH:
             self.loop.wake()
 
     def hurry(self) -> None:
         """Settle the queue at once, since a stage waits for it; quick, from any thread."""
+        self._rests = False
         self.loop.wake()
 
     def settle_all(self) -> bool:
@@ -163,7 +167,21 @@ class Settler:
                 return
             self._clock.sleep(CALLS_PAUSE_S)
 
-    def _settle_after_calls(self) -> None:
+    def settle_or_rest(self) -> float | None:
+        """Settle what is queued; return in how many seconds to do so again, None: once an outcome comes.
+
+        The outcome that ends a rest waits for those that come with it.
+        """
+        if self._rests:
+            self._rests = False
+            return self._every_s
+        if not self._finished:
+            # In this order: an outcome that comes between the two ends the rest.
+            self._rests = True
+            if not self._finished:
+                return None
+            self._rests = False
         self._let_calls_go_first()
         if not self.settle_all():
             self._clock.sleep(BOTH_AWAY_PAUSE_S)
+        return self._every_s

@@ -96,6 +96,8 @@ class Migrator:
         Raises `StoreAway`.
         """
         planned, began_at = 0, self.clock.now_ms()
+        if not self._is_any_due():
+            return planned
         left_out = self._still_resting()
         before: list[Timer] = []
         while True:
@@ -108,6 +110,15 @@ class Migrator:
             # If another migrator took the page meanwhile, no timer of it moves on, and the next page differs.
             planned += self._plan_page(page, expand, left_out)
             before = page
+
+    def _is_any_due(self) -> bool:
+        """Tell whether a look at timers may find some: what is mostly not so is to cost little."""
+        now, rule = int(self.clock.now_ms()), self.rule
+        firsts = (
+            (self.timers.first_unplanned(), now + rule.near_ms),
+            (self.timers.first_plan_by(), now + rule.ahead.step_ms),
+        )
+        return any(first is not None and first <= until for first, until in firsts)
 
     def _next_page(self, left_out: set[int], began_at: float) -> tuple[list[Timer], Expand]:
         """Return the timers to plan next, and the function that plans one of them; no page of new timers only."""

@@ -32,7 +32,7 @@ LONGEST_HELD_S = 0.2
 LONGEST_SWEEP_S = 2.0
 # A process says so often that it is there. The rules of another one count after so long without a word, and as long
 # again in which it could have come: nobody says a word while SQL is away. Sweeps may come a minute apart.
-SAID_EVERY_MS, SILENT_MS = 10_000, 75_000
+SAID_EVERY_MS, SILENT_MS = 30_000, 75_000
 # A process with other rules may have made timers, or moved their marks, since they were looked at. So all are looked at
 # again after a minute, then after twice as long, and so on for a day, also by a process that begins again.
 FIRST_REST_S, FOLLOWED_FOR_S = 60.0, 86_400.0

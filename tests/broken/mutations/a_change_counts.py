@@ -53,6 +53,17 @@ PROMISES = (
         red="tests/stages/test_registrar.py::test_a_timer_disabled_early_in_a_long_absence_of_redis_does_not_fire_after_it",
     ),
     Promise(
+        "a-change-counts-whoever-commits-it",
+        "a change that another process commits is seen by all, also where SQLite is asked only after a commit.",
+        breaks="A process goes on with what it once read.",
+        by=Mutation(
+            "Database.changes",
+            "if self._changes is None or self._changes.mark != mark:",
+            "if self._changes is None:",
+        ),
+        red="tests/store/test_while_unchanged.py::test_a_commit_is_seen_at_once_whoever_made_it[sqlite-another]",
+    ),
+    Promise(
         "a-change-counts-within-what-its-answer-says",
         "one that Redis could not be told of counts within what its answer says, though no sweep comes.",
         breaks="An executor believes what Redis has of a definition, however long ago it was told of changes.",

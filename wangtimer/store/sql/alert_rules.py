@@ -20,6 +20,7 @@ from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database, SqlStore
 from wangtimer.store.sql.statements import behind, by_index, readable_page
 from wangtimer.store.sql.tables import alert_messages, alert_rules, alerts
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 log = structlog.get_logger()
 
@@ -112,6 +113,7 @@ class AlertRuleStore(SqlStore):
 
         self._database.write(work)
 
+    @while_unchanged
     def alerted(self) -> AlertedApps:
         """Return the apps that have rules, and which of their hosts are in trouble."""
 

@@ -42,6 +42,7 @@ from wangtimer.store.sql.trouble_rows import (
     troubles_of,
     write_troubles,
 )
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 log = structlog.get_logger()
 
@@ -119,6 +120,7 @@ class AlertTroubles:
         """Return the next app behind this one that has troubles (None: the first); None: there is none."""
         return self._next_app(alerts, after)
 
+    @while_unchanged
     def _next_app(self, table: Table, after: str | None) -> str | None:
         is_next = table.c.app >= "" if after is None else table.c.app > after
         query = by_index(select(table.c.app).where(is_next).order_by(table.c.app).limit(1), "PRIMARY", table)

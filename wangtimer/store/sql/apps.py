@@ -22,6 +22,7 @@ from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.statements import by_index, readable_page
 from wangtimer.store.sql.tables import api_keys, app_totals, apps
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 log = structlog.get_logger()
 
@@ -81,6 +82,7 @@ class AppStore(SqlStore):
             self._database, select(apps), key, [after], limit, lambda row: _app_of(row._mapping)
         )
 
+    @while_unchanged
     def disabled(self) -> dict[str, int]:
         """Return by name when each disabled app was disabled (ms UTC)."""
         query = select(apps.c.name, apps.c.disabled_at).where(apps.c.disabled_at.is_not(None))
@@ -88,11 +90,13 @@ class AppStore(SqlStore):
             lambda sql: {row.name: row.disabled_at for row in sql.execute(query)}
         )
 
+    @while_unchanged
     def queues(self) -> dict[str, str]:
         """Return by name the queue of each app that has one of its own."""
         query = select(apps.c.name, apps.c.queue).where(apps.c.queue.is_not(None))
         return self._database.read_current(lambda sql: {row.name: row.queue for row in sql.execute(query)})
 
+    @while_unchanged
     def retries(self) -> dict[str, RetryPolicy]:
         """Return by name the retry policy of each app that has one; raises `StoreAway`."""
         query = select(apps.c.name, apps.c.retry).where(apps.c.retry.is_not(None))

@@ -32,6 +32,7 @@ from wangtimer.store.sql.statements import (
     update_by_index,
 )
 from wangtimer.store.sql.tables import begun_firings, firings, firings_to_cancel, timers
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 # A firing that waits is woken as soon as the one ahead of it is done. Should that be missed, it looks again after this.
 LOOK_AGAIN_MS = 30_000
@@ -241,6 +242,7 @@ class BegunFirings:
                 break
         return woken
 
+    @while_unchanged
     def page(self, after: MemberKey, limit: int) -> list[MemberKey]:
         """Return the keys (timer, moment) on record behind this one, in order."""
         query = select(*_KEY).where(behind(_KEY, after)).order_by(*_KEY).limit(limit)

@@ -36,6 +36,7 @@ from wangtimer.store.sql.statements import by_index, update_by_index
 from wangtimer.store.sql.tables import calendars, timers
 from wangtimer.store.sql.timer_rows import bounds_text, read_rows, timer_of
 from wangtimer.store.sql.timers import changed_to
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 
 class Upload(NamedTuple):
@@ -116,6 +117,7 @@ class CalendarFollowers:
 
         self._totals.transact(lambda: self._database.write(work), now)
 
+    @while_unchanged
     def uploads_to_follow(self, limit: int) -> list[Upload]:
         """Return uploads for which some timer may still have older days."""
         columns = (calendars.c.app, calendars.c.name, calendars.c.updated_at)

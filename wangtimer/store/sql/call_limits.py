@@ -17,6 +17,7 @@ from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database, SqlStore
 from wangtimer.store.sql.statements import readable_page
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS, apps, host_limits
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 log = structlog.get_logger()
 
@@ -136,6 +137,7 @@ class CallLimitSource:
         self._database = database
         self._hosts = hosts
 
+    @while_unchanged
     def all(self) -> CallLimits:
         """Return them; raises `StoreAway`."""
         query = select(apps.c.name, apps.c.limits).where(apps.c.limits.is_not(None))

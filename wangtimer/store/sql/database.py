@@ -3,7 +3,9 @@
 import random
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -63,6 +65,14 @@ _BOUNDS = (
 _COMMITTED = "wangtimer_committed"
 
 
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How SQL stands: another commit, whoever makes it, is another `mark`. What was read since may be kept with it."""
+
+    mark: int
+    read_since: dict[Hashable, Any] = field(default_factory=dict)
+
+
 class Database:
     """A pool of connections, and whole transactions on them.
 
@@ -78,6 +88,10 @@ class Database:
         self._sleep = sleep
         self._renewed_at = float("-inf")
         self._renewing = Lock()
+        # It never writes, so each commit is another connection's, of which SQLite tells it.
+        self._watching: sqlite3.Connection | None = None
+        self._changes: Changes | None = None
+        self._looking = Lock()
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -161,6 +175,20 @@ class Database:
         # Renewed meanwhile by another thread: this one had its connection before.
         return self.read(work) if is_demoted and (self._renew() or self._renewed_at >= began) else result
 
+    def changes(self) -> Changes | None:
+        """Return how SQL stands; None where it cannot tell, or not now: only SQLite in a file can."""
+        file = _file_of(self.engine.url)
+        if file is None:
+            return None
+        with self._looking, suppress(sqlite3.Error):
+            if self._watching is None:
+                self._watching = sqlite3.connect(file, check_same_thread=False)
+            (mark,) = self._watching.execute("PRAGMA data_version").fetchone()
+            if self._changes is None or self._changes.mark != mark:
+                self._changes = Changes(mark)
+            return self._changes
+        return None
+
     def ping(self) -> None:
         """Return when the server answers and has the tables; raises `StoreAway` otherwise."""
         try:
@@ -172,6 +200,11 @@ class Database:
         """Close the pools' connections."""
         self.engine.dispose()
         self._committing.dispose()
+        with self._looking:
+            if self._watching is not None:
+                self._watching.close()
+            # Another connection counts anew.
+            self._watching = self._changes = None
 
     def _renew(self) -> bool:
         """Let all connections be opened anew, idle or given back; tell whether they are, be it by another thread."""
@@ -229,9 +262,14 @@ def was_over_time(error: DBAPIError) -> bool:
 
 def missing_file(url: str) -> Path | None:
     """Return the file of an SQLite database if it does not exist yet: connecting would make it."""
-    parsed = with_driver(url)
-    file = parsed.database if parsed.get_backend_name() == "sqlite" else None
-    return None if file is None or file == ":memory:" or Path(file).exists() else Path(file)
+    file = _file_of(with_driver(url))
+    return None if file is None or Path(file).exists() else Path(file)
+
+
+def _file_of(url: URL) -> str | None:
+    """Return the file of an SQLite database, None where it has none."""
+    file = url.database if url.get_backend_name() == "sqlite" else None
+    return None if not file or file == ":memory:" or file.startswith("file:") else file
 
 
 def with_driver(url: str) -> URL:

@@ -13,6 +13,7 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS, disabled_hosts
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 # Some process may still remember the outage that an answer to another one ended.
 REMEMBERED_MS = 30 * DAY_MS
@@ -38,6 +39,7 @@ class DisabledHostStore(SqlStore):
         number = select(func.count()).select_from(disabled_hosts).where(disabled_hosts.c.enabled_at.is_(None))
         return self._database.read(lambda sql: int(sql.execute(number).scalar_one()))
 
+    @while_unchanged
     def keys(self) -> frozenset[HostKey]:
         """Return what is disabled."""
         return frozenset(host.key for host in self.all())

@@ -23,6 +23,7 @@ from wangtimer.store.sql.statements import (
     with_keys,
 )
 from wangtimer.store.sql.tables import begun_firings, firings, firings_to_cancel
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 # So many are cancelled in one transaction. It holds up the newer firing, and those that come with it.
 MOST_AT_ONCE = 500
@@ -48,6 +49,7 @@ class ToCancel:
 class FiringsToCancel(SqlStore):
     """What is still to be cancelled, since a newer one began. Every method raises `StoreAway`."""
 
+    @while_unchanged
     def page(self, after: MemberKey, limit: int = MOST_AT_ONCE) -> list[ToCancel]:
         """Return those behind this key (timer, moment), in order."""
         query = select(*_KEY, firings_to_cancel.c.cancelled_by).where(behind(_KEY, after))

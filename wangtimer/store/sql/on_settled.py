@@ -30,6 +30,7 @@ from wangtimer.store.sql.statements import (
     upsert,
 )
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_notes, firings, reply_controls
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 _NAMES = tuple(column.name for column in alert_notes.c)
 _KEY = tuple(column.name for column in alert_notes.primary_key)
@@ -90,6 +91,7 @@ FIRST_KEY: MemberKey = (0, 0)
 class ReplyControlStore(SqlStore):
     """Raises `StoreAway`."""
 
+    @while_unchanged
     def behind(self, after: MemberKey, limit: int, *, are_gone: bool = False) -> dict[MemberKey, str]:
         """Return up to `limit` controls by (timer_id, fire_at), in this order, from behind one.
 

@@ -9,6 +9,7 @@ from wangtimer.core.flow.pauses import EVERYTHING, MOST_PAUSES, Pause, Pauses
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS, pauses
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 
 class PauseStore(SqlStore):
@@ -60,6 +61,7 @@ class PauseStore(SqlStore):
         query = select(func.count()).select_from(pauses)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
+    @while_unchanged
     def of_calls(self) -> Pauses:
         """Return what calls need to know of them; raises `StoreAway`."""
         return Pauses(frozenset(pause.name for pause in self.all()))

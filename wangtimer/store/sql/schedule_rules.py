@@ -15,6 +15,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.statements import by_index
 from wangtimer.store.sql.tables import firings, schedule_rules, timers
 from wangtimer.store.sql.timer_rows import timer_of
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 _ONLY_ROW = 1
 # Stands before a moment in place of a digest.
@@ -70,6 +71,7 @@ class ScheduleRuleStore:
         self._database = database
         self._bad_timers = bad_timers
 
+    @while_unchanged
     def read(self) -> PlannedBy | None:
         """Return by which rules timers are planned; None: nobody has written it yet."""
         row = self._database.read_current(
@@ -79,6 +81,7 @@ class ScheduleRuleStore:
             return None
         return PlannedBy(row["version"], orjson.loads(row["digests"]), row["seen_at"])
 
+    @while_unchanged
     def version(self) -> str | None:
         """Return the version of these rules alone."""
         query = select(schedule_rules.c.version)

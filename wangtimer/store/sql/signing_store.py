@@ -14,8 +14,9 @@ from wangtimer.store.sealed_texts import needs_sealing, signing_from, signing_te
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database, SqlStore
-from wangtimer.store.sql.statements import behind, by_index, insert_ignore
+from wangtimer.store.sql.statements import by_index, insert_ignore
 from wangtimer.store.sql.tables import signing
+from wangtimer.store.sql.while_unchanged import changed_rows
 
 _ROW = select(signing.c.app, signing.c.version, signing.c.content, signing.c.updated_at)
 # When a row last changed (ms UTC), and its app.
@@ -113,9 +114,7 @@ class SigningStore(SqlStore):
     ) -> tuple[Readable[str, AppSigning], ChangeKey | None]:
         """Return a page of what changed after this key, oldest first, and where to go on; None at the end."""
         columns = (signing.c.updated_at, signing.c.app)
-        query = by_index(_ROW.where(behind(columns, key)), "signing_updated", signing)
-        page = query.order_by(*columns).limit(limit)
-        rows = self._database.read_current(lambda sql: sql.execute(page).all())
+        rows = changed_rows(self._database, by_index(_ROW, "signing_updated", signing), columns, key, limit)
         return self._read_all(rows), (rows[-1].updated_at, rows[-1].app) if len(rows) == limit else None
 
     def _read(self, apps: Sequence[str]) -> Readable[str, AppSigning]:

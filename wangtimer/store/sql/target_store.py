@@ -35,6 +35,7 @@ from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database, SqlStore, was_over_time
 from wangtimer.store.sql.statements import behind, by_index, readable_page
 from wangtimer.store.sql.tables import targets, timers
+from wangtimer.store.sql.while_unchanged import changed_rows
 
 # Targets of one app.
 MOST_TARGETS = 1_000
@@ -150,9 +151,8 @@ class TargetStore(SqlStore):
     ) -> tuple[Readable[TargetKey, NamedTarget], TargetChangeKey | None]:
         """Return a page of what changed after this key, oldest first, and where to go on; None at the end."""
         columns = (targets.c.updated_at, targets.c.app, targets.c.name)
-        query = by_index(select(targets).where(behind(columns, key)), "target_updated", targets)
-        page = query.order_by(*columns).limit(limit)
-        rows = self._database.read_current(lambda sql: sql.execute(page).all())
+        query = by_index(select(targets), "target_updated", targets)
+        rows = changed_rows(self._database, query, columns, key, limit)
         last = (rows[-1].updated_at, rows[-1].app, rows[-1].name) if len(rows) == limit else None
         return _read(rows, _target_of), last
 

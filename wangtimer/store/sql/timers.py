@@ -34,7 +34,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing, pending_among
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.planning_marks import move_marks
-from wangtimer.store.sql.statements import behind, by_index, delete_rows
+from wangtimer.store.sql.statements import by_index, delete_rows
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_changes import FirstTry, hold_target
 from wangtimer.store.sql.timer_rows import (
@@ -49,6 +49,7 @@ from wangtimer.store.sql.timer_rows import (
     timer_of,
     written_row,
 )
+from wangtimer.store.sql.while_unchanged import changed_rows, while_unchanged
 
 Row = TypeVar("Row")
 
@@ -339,11 +340,19 @@ class TimerStore:
         mark = timers.c.next_fire_at
         return self._enabled(mark, and_(mark > after, mark <= before), limit, without)
 
+    @while_unchanged
     def first_unplanned(self) -> int | None:
         """Return the nearest moment of an enabled timer that is not planned yet, ms UTC; None where there is none."""
-        mark = timers.c.next_fire_at
-        unplanned = select(mark).where(timers.c.status == TimerStatus.ENABLED.value, mark > 0)
-        query = by_index(unplanned, "timer_to_plan", timers).order_by(mark).limit(1)
+        return self._first(timers.c.next_fire_at, timers.c.next_fire_at > 0)
+
+    @while_unchanged
+    def first_plan_by(self) -> int | None:
+        """Return by when the first enabled timer must be planned, ms UTC; None where there is none."""
+        return self._first(timers.c.plan_by, timers.c.plan_by.is_not(None))
+
+    def _first(self, mark: ColumnElement[Any], is_set: ColumnElement[bool]) -> int | None:
+        query = select(mark).where(timers.c.status == TimerStatus.ENABLED.value, is_set)
+        query = by_index(query, _ALONG[str(mark.key)], timers).order_by(mark).limit(1)
         return self._database.read(lambda sql: sql.execute(query).scalar())
 
     def _enabled(
@@ -413,9 +422,8 @@ class TimerStore:
         """Return the latest change of each timer that changed after a key, oldest first; deleted ones included."""
         columns = (timers.c.updated_at, timers.c.id, timers.c.version)
         order = (timers.c.updated_at, timers.c.id)
-        query = by_index(select(*columns).where(behind(order, key)), "timer_updated", timers)
-        query = query.order_by(*order).limit(limit)
-        return self._database.read_current(lambda sql: [ChangedTimer(*row) for row in sql.execute(query)])
+        query = by_index(select(*columns), "timer_updated", timers)
+        return [ChangedTimer(*row) for row in changed_rows(self._database, query, order, key, limit)]
 
     def purge(self, before: int, limit: int) -> int:
         """Forget timers deleted before `before` (ms UTC), at most `limit`; return how many."""

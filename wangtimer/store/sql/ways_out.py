@@ -18,6 +18,7 @@ from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database, SqlStore
 from wangtimer.store.sql.statements import by_index, insert_ignore
 from wangtimer.store.sql.tables import apps, client_certificates
+from wangtimer.store.sql.while_unchanged import while_unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,7 @@ _CERTIFICATES = select(
 class WaysOutInSql(SqlStore):
     """Reads them; every method raises `StoreAway`."""
 
+    @while_unchanged
     def mark(self) -> str:
         """Return what changes with each of them; certificates are not read for it."""
         state = self._database.read_current(
