@@ -497,7 +497,7 @@ def test_threads_that_plan_a_page_together_leave_nothing_out_and_plan_nothing_tw
     all_at_once = Barrier(3, timeout=10)
     idle.beat.taps["before timers.commit_plans"] = lambda: all_at_once.wait() and None
     migrator = idle.beat.migrator
-    assert replace(migrator, rule=replace(migrator.rule, threads=3)).plan_due() == 6
+    assert replace(migrator, plan_rule=replace(migrator.plan_rule, threads=3)).plan_due() == 6
     assert {len(moments(idle, timer.id)) for timer in timers} == {120}
     idle.run_for(NARROW_MS / 1_000)
     idle.beat.feeder.feed()

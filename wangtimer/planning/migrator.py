@@ -75,7 +75,7 @@ class Migrator:
     definitions: DefinitionStore
     load: MinuteLoad
     clock: Clock
-    rule: PlanRule
+    plan_rule: PlanRule
     buckets: BucketRule
     bad_timers: BadTimers
     is_strained: Callable[[], bool]
@@ -111,7 +111,7 @@ class Migrator:
 
     def _next_page(self, left_out: set[int], began_at: float) -> tuple[list[Timer], Expand]:
         """Return the timers to plan next, and the function that plans one of them; no page of new timers only."""
-        now, rule = int(self.clock.now_ms()), self.rule
+        now, rule = int(self.clock.now_ms()), self.plan_rule
 
         def far(timer: Timer) -> Plan:
             return plan_ahead(timer, now, rule.ahead)
@@ -144,7 +144,7 @@ class Migrator:
     def _page(self, read: Callable[..., Readable[int, Timer]], left_out: set[int]) -> list[Timer]:
         while True:
             without = sorted(left_out)[:MOST_RESTING]
-            found = read(limit=self.rule.page_timers + len(left_out) - len(without), without=without)
+            found = read(limit=self.plan_rule.page_timers + len(left_out) - len(without), without=without)
             page = [timer for timer in found.values() if timer.id not in left_out]
             news = found.bad.keys() - left_out
             self._leave_out(news, left_out)
@@ -160,7 +160,7 @@ class Migrator:
         return set(self._resting)
 
     def _leave_out(self, timer_ids: Iterable[int], left_out: set[int]) -> None:
-        until = self.clock.monotonic() + self.rule.near_ms / REST_SHARE / 1_000
+        until = self.clock.monotonic() + self.plan_rule.near_ms / REST_SHARE / 1_000
         for timer_id in timer_ids:
             left_out.add(timer_id)
             self._resting[timer_id] = until
@@ -183,7 +183,7 @@ class Migrator:
                 began_at = self.clock.monotonic()
             return held
 
-        threads = min(self.rule.threads, len(page))
+        threads = min(self.plan_rule.threads, len(page))
         if threads <= 1:
             return work()
         with ThreadPoolExecutor(threads, "plan") as pool:
@@ -202,9 +202,9 @@ class Migrator:
 
     def _rest_of(self, ahead_ms: int) -> int:
         """Return how many times its work a rest in strain lasts, for timers planned so far ahead."""
-        if ahead_ms <= self.rule.near_ms:
+        if ahead_ms <= self.plan_rule.near_ms:
             return 0
-        return REST_WITHIN_WINDOW if ahead_ms <= self.rule.window_ms else REST_BEYOND
+        return REST_WITHIN_WINDOW if ahead_ms <= self.plan_rule.window_ms else REST_BEYOND
 
     def _plans_of(self, timers: Iterator[Timer], expand: Expand, left_out: set[int]) -> list[Plan]:
         """Take timers and plan them, up to about `ROWS_A_TRANSACTION` moments."""

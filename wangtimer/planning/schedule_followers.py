@@ -162,13 +162,13 @@ class CalendarFollower:
     """
 
     registrar: Registrar
-    followers: CalendarFollowers
+    calendar_followers: CalendarFollowers
     clock: Clock
     send_follow: Callable[[], None]
 
     def ask(self) -> None:
         """Ask for a run if some calendar is to be followed; raises `StoreAway`."""
-        if self.followers.uploads_to_follow(1):
+        if self.calendar_followers.uploads_to_follow(1):
             self.send_follow()
 
     def follow_all(self) -> int:
@@ -202,7 +202,7 @@ class CalendarFollower:
         return changed
 
     def _uploads_but(self, left_out: set[Upload]) -> list[Upload]:
-        found = self.followers.uploads_to_follow(UPLOADS + len(left_out))
+        found = self.calendar_followers.uploads_to_follow(UPLOADS + len(left_out))
         return [upload for upload in found if upload not in left_out]
 
     def _follow(self, upload: Upload, is_over: Callable[[], bool]) -> tuple[int, bool]:
@@ -212,7 +212,7 @@ class CalendarFollower:
         refused_apart: dict[int, str] = {}
         while not is_done and not is_held and not is_over():
             now = int(self.clock.now_ms())
-            page = self.followers.follow(
+            page = self.calendar_followers.follow(
                 upload,
                 PAGE,
                 now,
@@ -255,6 +255,6 @@ class CalendarFollower:
         return refused
 
     def _edit(self, upload: Upload, timer: Timer) -> None:
-        calendar = self.followers.calendar(upload)
+        calendar = self.calendar_followers.calendar(upload)
         if calendar is not None:
             self.registrar.edit(upload.app, timer.id, lambda timer: following(timer, calendar))

@@ -101,7 +101,7 @@ class OnDemand:
     demands: DemandStore
     timers: TimerStore
     firings: FiringStore
-    lists: FiringLists
+    firing_lists: FiringLists
     hot: HotStore
     definitions: DefinitionStore
     load: MinuteLoad
@@ -109,7 +109,7 @@ class OnDemand:
     soon_ms: int
     buckets: BucketRule
     send_chunk: Callable[[Chunk], None]
-    grants: ReplayQuota
+    replay_quota: ReplayQuota
 
     def fire_now(self, app: str, timer_id: int, keep: FiringToKeep | None = None) -> Firing:
         """Fire a timer now, enabled or not, whatever its schedule, and keep the answer; return the firing.
@@ -150,9 +150,9 @@ class OnDemand:
         assert wanted.app is not None, "a replay names its app"
         _refuse_late_start(rate, self._now())
         if dry_run:
-            matched = self.lists.count(wanted)
+            matched = self.firing_lists.count(wanted)
             return Replayed(matched, remaining=matched)
-        found, matched = self.lists.oldest(wanted, MOST_AT_ONCE)
+        found, matched = self.firing_lists.oldest(wanted, MOST_AT_ONCE)
         replayed, overtaken, undone = self._replay(wanted.app, found, rate)
         return Replayed(matched, tuple(replayed), tuple(overtaken), matched - len(found) + undone)
 
@@ -181,7 +181,7 @@ class OnDemand:
             rows |= self.firings.rows(page)
         purged = {key: row for key, row in as_they_were.items() if key not in rows}
         rows |= purged
-        living = self.lists.living(app, {timer_id for timer_id, _ in rows})
+        living = self.firing_lists.living(app, {timer_id for timer_id, _ in rows})
         reasons = {member.key: _why_not(rows.get(member.key), living) for member in wanted}
         left = [NotReplayed(*key, why) for key, why in reasons.items() if why]
         matched = [rows[key] for key, why in reasons.items() if not why]
@@ -207,7 +207,7 @@ class OnDemand:
             missing = self.demands.missing(timer_id, counted)
             return Backfilled(len(counted), remaining=missing, next_since=None if is_whole else counted[-1])
         moments = _expanded(schedule, since, until)
-        granted = self.grants.take(app, len(moments))
+        granted = self.replay_quota.take(app, len(moments))
         moments = moments[: granted.number]
         rest, _ = _counted(schedule, moments[-1], until) if moments else ([], True)
         stagger = _stagger(rate, now)
@@ -218,7 +218,7 @@ class OnDemand:
             now,
             lambda missing: self._backfilled(app, timer_id, missing, stagger, now),
         )
-        self.grants.give_back(granted, len(made))
+        self.replay_quota.give_back(granted, len(made))
         self._tell_redis([], pending)
         return Backfilled(len(moments), tuple(made), len(rest), moments[-1] if rest else None)
 
@@ -232,7 +232,7 @@ class OnDemand:
         """
         worn = [row.member.key for row in rows if not may_be_replayed(row.attempt)]
         rows = [row for row in rows if may_be_replayed(row.attempt)]
-        granted = self.grants.take(app, len(rows))
+        granted = self.replay_quota.take(app, len(rows))
         now = self._now()
         stagger = _stagger(rate, now)
         replays = [
@@ -255,7 +255,7 @@ class OnDemand:
             tried += len(page)
             if is_over():
                 break
-        self.grants.give_back(granted, len(replayed))
+        self.replay_quota.give_back(granted, len(replayed))
         keys = {firing.member.key for firing in replayed}
         left = [row.member.key for row in rows[:tried] if row.member.key not in keys]
         unreplayed = [NotReplayed(*key, "it changed meanwhile") for key in left]

@@ -371,7 +371,7 @@ PROMISES = (
         by=Mutation(
             "CalendarFollower.ask",
             """
-            if self.followers.uploads_to_follow(1):
+            if self.calendar_followers.uploads_to_follow(1):
                 self.send_follow()
             """,
             "return",

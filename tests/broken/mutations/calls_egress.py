@@ -16,7 +16,7 @@ PROMISES = (
         "a-certificate-that-cannot-be-opened-fails-nothing",
         "a process that cannot open the key of a client certificate leaves the calls with TLS to others.",
         breaks="It makes them, and they fail.",
-        by=Mutation("FiringParts._call_of", "if fault and read_url(call.url)[0].is_tls:", "if False:"),
+        by=Mutation("CallMaker.call_of", "if fault and read_url(call.url)[0].is_tls:", "if False:"),
         red="tests/api/v1/test_ways_out_count.py::test_a_process_without_the_key_of_a_certificate_leaves_calls_with_tls_to_others",
     ),
     Promise(
@@ -155,12 +155,12 @@ PROMISES = (
         breaks="It is judged by what the timer gives.",
         by=(
             Mutation(
-                "FiringParts._call_of",
+                "CallMaker.call_of",
                 "call = self.seals.call_of(definition)",
                 "call = own = self.seals.call_of(definition)",
             ),
             Mutation(
-                "FiringParts._call_of",
+                "CallMaker.call_of",
                 "if fault and read_url(call.url)[0].is_tls:",
                 'if fault and own.url.startswith("https:"):',
             ),
