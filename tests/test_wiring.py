@@ -12,6 +12,7 @@ from celery import Celery
 from wangtimer.base.settings import Settings
 from wangtimer.wiring import Wiring, once
 
+MOST = 8
 Value = TypeVar("Value")
 # What each part is made of: what makes it, the parameter and its annotation, and what it is given.
 Given = tuple[Callable[..., object], str, object, object]
@@ -75,6 +76,12 @@ def test_each_part_is_given_what_its_parameters_are_annotated_with(wiring: Noted
         if not fits(value, annotation)
     }
     assert wrong == {}
+
+
+def test_no_part_of_a_process_is_made_of_more_than_eight(wiring: NotedWiring) -> None:
+    """In any room: values that no part is given whole, as rows, may have more."""
+    made_of = {made: len(signature(made).parameters) for made, *_ in wiring.given}
+    assert {made.__name__: number for made, number in made_of.items() if number > MOST} == {}
 
 
 def test_a_part_has_one_class_wherever_it_is_named(wiring: NotedWiring) -> None:

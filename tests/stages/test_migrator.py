@@ -215,6 +215,7 @@ def test_while_many_are_planned_redis_gets_what_it_always_holds(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wangtimer.planning.migrator.ROWS_A_TRANSACTION", 1_000)
+    monkeypatch.setattr("wangtimer.planning.plan_writer.ROWS_A_TRANSACTION", 1_000)
     world = make_world(executors=0, window_s=300)
     world.beat.feeder.feed()
     for _ in range(3):

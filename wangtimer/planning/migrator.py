@@ -12,15 +12,11 @@ from functools import partial
 import structlog
 
 from wangtimer.core.errors import RowsLocked, StoreAway
-from wangtimer.core.flow.planning import Ahead, Plan, count_by_minute, firings_of, plan, plan_ahead
-from wangtimer.core.flow.slicing import BucketRule
+from wangtimer.core.flow.planning import Ahead, Plan, plan, plan_ahead
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.timer import Timer
-from wangtimer.store.hot import HotStore
-from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.redis.window import MinuteLoad, planned_before
-from wangtimer.store.refresher import tell
+from wangtimer.planning.plan_writer import ROWS_A_TRANSACTION, PlanWriter
 from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
@@ -30,9 +26,6 @@ log = structlog.get_logger()
 REST_SHARE = 2
 # Bad timers one statement leaves out; further ones take up places of a page.
 MOST_RESTING = 20_000
-
-# Rows one planning transaction inserts: more gains nothing, and holds locks longer.
-ROWS_A_TRANSACTION = 20_000
 
 # In a rush a plan of so many moments is made in two parts: first the near moments, then the rest.
 MANY_MOMENTS = 100
@@ -71,17 +64,14 @@ class Migrator:
     """
 
     timers: TimerStore
-    hot: HotStore
-    definitions: DefinitionStore
-    load: MinuteLoad
+    plan_writer: PlanWriter
     clock: Clock
     plan_rule: PlanRule
-    buckets: BucketRule
     bad_timers: BadTimers
     is_strained: Callable[[], bool]
     is_stopping: Callable[[], bool]
     may_plan: Callable[[], bool]
-    _resting: dict[int, float] = field(default_factory=dict)
+    _resting: dict[int, float] = field(default_factory=dict, init=False)
 
     def plan_due(self) -> int:
         """Plan until every timer is planned far enough; return how many plans were made.
@@ -228,7 +218,9 @@ class Migrator:
         So with rows that somebody else holds, other than those of timers: the next pass tries that timer again.
         """
         try:
-            return self._plan_together(list(plans), left_out)
+            moved_on, locked = self.plan_writer.commit(list(plans))
+            left_out |= locked  # the next pass tries them again
+            return moved_on
         except Exception as error:
             if isinstance(error, StoreAway) and not isinstance(error, RowsLocked):
                 raise
@@ -244,21 +236,3 @@ class Migrator:
     def _give_up(self, timer_id: int, error: Exception, left_out: set[int]) -> None:
         self.bad_timers.note({timer_id: reason_of("it cannot be planned", error)})
         self._leave_out([timer_id], left_out)
-
-    def _plan_together(self, plans: list[Plan], left_out: set[int]) -> int:
-        """Commit plans, tell Redis, return how many timers moved on. Held timers are left to the next pass."""
-        firings = firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
-        held, pending, locked = self.timers.commit_plans(plans, firings)
-        left_out |= locked
-        try:
-            if len(firings) >= ROWS_A_TRANSACTION:
-                self.hot.expect_many()
-            in_window = self.hot.in_window(pending)
-            due = {firing.timer_id for firing in in_window}
-            tell(
-                self.timers, self.definitions, [a_plan.timer.id for a_plan in held if a_plan.timer.id in due]
-            )
-            self.hot.add_all(in_window)
-        except StoreAway as error:
-            log.warning("plan_not_in_redis_yet", firings=len(pending), error=str(error))
-        return len(held)
