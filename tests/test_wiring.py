@@ -33,6 +33,7 @@ class NotedWiring(Wiring):
             ]
             return made(**arguments)
 
+        noting.__name__ = made.__name__
         noting.__signature__ = signature(made, eval_str=True)  # type: ignore[attr-defined]
         return super().make(noting, **given)
 
@@ -84,12 +85,10 @@ def test_no_part_of_a_process_is_made_of_more_than_eight(wiring: NotedWiring) ->
     assert {made.__name__: number for made, number in made_of.items() if number > MOST} == {}
 
 
-def test_a_part_has_one_class_wherever_it_is_named(wiring: NotedWiring) -> None:
-    """What no attribute of the wiring says is made of the first annotation that names it."""
-    said = set(dir(Wiring)) | vars(Settings()).keys()
-    unsaid: dict[str, set[object]] = {}
-    for _, name, annotation, value in wiring.given:
-        if name not in said and vars(wiring).get(name) is value:
-            unsaid.setdefault(name, set()).add(annotation)
-    assert {"claimer", "judge", "duty"} <= unsaid.keys()
-    assert {name: found for name, found in unsaid.items() if len(found) > 1} == {}
+def test_a_parameter_of_which_no_part_can_be_made_is_named(wiring: NotedWiring) -> None:
+    class Late:
+        def __init__(self, late_ms: int) -> None:
+            """Be late."""
+
+    with pytest.raises(TypeError, match=r"Late needs late_ms: .*int.*; no part and no setting is named so"):
+        wiring.make(Late)

@@ -27,7 +27,7 @@ class Parts:
         """Return what a class or function makes of what is given, and of what else its parameters name.
 
         A parameter is given the part of its name, else the setting of its name, else its default, else an instance of
-        its class, which is made the same way and is a part from then on.
+        its class, which is made the same way and is a part from then on. Raises TypeError where that is none of ours.
         """
         arguments = dict(given)
         for name, parameter in signature(made, eval_str=True).parameters.items():
@@ -38,7 +38,10 @@ class Parts:
             elif name in SETTINGS:
                 arguments[name] = getattr(self.settings, name)
             elif parameter.default is parameter.empty:
-                arguments[name] = vars(self)[name] = self.make(parameter.annotation)
+                of = parameter.annotation
+                if not of.__module__.startswith("wangtimer."):
+                    raise TypeError(f"{made.__name__} needs {name}: {of}; no part and no setting is named so")
+                arguments[name] = vars(self)[name] = self.make(of)
         return made(**arguments)
 
 

@@ -61,7 +61,7 @@ from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
-from wangtimer.store.sql.ways_out import ClientCertificates, WaysOutInSql, WaysOutMark
+from wangtimer.store.sql.ways_out import ClientCertificates, WaysOutMark
 from wangtimer.wiring.parts import PartOf, Parts, once
 
 # SQL connections of a process: its threads hold one for a statement or two, never during a callback.
@@ -129,7 +129,6 @@ class StoreParts(Parts):
     signing_store = part(SigningStore)
     target_store = part(TargetStore)
     client_certificates = part(ClientCertificates)
-    ways_out_in_sql = part(WaysOutInSql)
     calendars = part(
         CalendarStore,
         most_bytes_of=lambda parts: (
