@@ -93,7 +93,7 @@ class OnDemand:
     timers: TimerStore
     firings: FiringStore
     firing_lists: FiringLists
-    in_redis: DemandsInRedis
+    demands_in_redis: DemandsInRedis
     clock: Clock
     soon_ms: int
     replay_quota: ReplayQuota
@@ -105,9 +105,9 @@ class OnDemand:
         `StoreAway`: it may fire all the same.
         """
         now = self._now()
-        (bucket,) = self.in_redis.buckets_of(app, [now])
+        (bucket,) = self.demands_in_redis.buckets_of(app, [now])
         timer, firing = self.demands.fire_now(app, timer_id, now, bucket, keep)
-        self.in_redis.tell([timer.definition], [], [firing])
+        self.demands_in_redis.tell([timer.definition], [], [firing])
         return firing
 
     def cancel(self, app: str, timer_id: int, fire_at: int) -> Cancelled:
@@ -119,7 +119,7 @@ class OnDemand:
         timer, record = self.demands.cancel(
             app, timer_id, fire_at, now, lambda read: without(read, fire_at, now, self.soon_ms)
         )
-        return Cancelled(record, self.in_redis.tell([timer.definition], []))
+        return Cancelled(record, self.demands_in_redis.tell([timer.definition], []))
 
     def replay_these(
         self, app: str, keys: Sequence[tuple[int, int]], rate: Rate, dry_run: bool = False
@@ -206,7 +206,7 @@ class OnDemand:
             lambda missing: self._backfilled(app, timer_id, missing, stagger, now),
         )
         self.replay_quota.give_back(granted, len(made))
-        self.in_redis.tell([], pending)
+        self.demands_in_redis.tell([], pending)
         return Backfilled(len(moments), tuple(made), len(rest), moments[-1] if rest else None)
 
     def _replay(
@@ -227,7 +227,7 @@ class OnDemand:
                 row,
                 max(stagger.due_at(number), row.fire_at),
                 now,
-                self.in_redis.buckets.moved(app, row.bucket),
+                self.demands_in_redis.buckets.moved(app, row.bucket),
                 row.member.key in purged,
             )
             for number, row in enumerate(rows[: granted.number])
@@ -237,7 +237,7 @@ class OnDemand:
         is_told = True
         for page in pages_of(replays, REPLAYS_A_TRANSACTION):
             done = self.demands.replay(app, page)
-            is_told = is_told and self.in_redis.tell([], done)
+            is_told = is_told and self.demands_in_redis.tell([], done)
             replayed += done
             tried += len(page)
             if is_over():
@@ -255,7 +255,9 @@ class OnDemand:
         dues = [stagger.due_at(number) for number in range(len(moments))]
         return [
             Firing(timer_id, moment, bucket, FiringKind.BACKFILL, due_at=due_at, asked_at=now)
-            for moment, due_at, bucket in zip(moments, dues, self.in_redis.buckets_of(app, dues), strict=True)
+            for moment, due_at, bucket in zip(
+                moments, dues, self.demands_in_redis.buckets_of(app, dues), strict=True
+            )
         ]
 
     def _now(self) -> int:
