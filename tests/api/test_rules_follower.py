@@ -81,7 +81,7 @@ def daily(world: World, at: str = "30 9", zone: str = ZONE, name: str = "daily",
 def another(world: World) -> RulesFollower:
     """Return the follower of a process that starts."""
     one = world.wiring.rules_follower
-    return RulesFollower(one.registrar, one.store, one.clock)
+    return RulesFollower(one.registrar, one.schedule_rules, one.clock)
 
 
 def follow(one: RulesFollower) -> None:
@@ -298,7 +298,7 @@ def test_an_outage_of_sql_is_no_silence(
         world.clock.now += schedule_followers.SILENT_MS
         if is_tried:
             with monkeypatch.context() as away:
-                away.setattr(old.store, "read", _away)
+                away.setattr(old.schedule_rules, "read", _away)
                 with pytest.raises(StoreAway):
                     old.sweep()
         for _ in range(3):
