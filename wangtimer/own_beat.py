@@ -11,9 +11,9 @@ from typing import Any
 from celery.signals import worker_ready
 
 from wangtimer.base.loop import Loop
+from wangtimer.base.punctuality import SWITCH_INTERVAL_S
 from wangtimer.celery import app
 from wangtimer.tasks import wiring
-from wangtimer.wiring.firing import SWITCH_INTERVAL_S
 
 
 @worker_ready.connect

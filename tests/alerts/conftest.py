@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing
 from email import message_from_bytes
 from email.message import Message
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -67,7 +68,7 @@ class Telling(AlertWorld):
         return AlertTeller(
             self.rules,
             self.messages,
-            lambda app: AppSigning(app, 1, True, secrets),
+            SimpleNamespace(present=lambda app, _now: AppSigning(app, 1, True, secrets)),
             engine,
             self.mailer,
             self.clock,

@@ -81,7 +81,7 @@ def daily(world: World, at: str = "30 9", zone: str = ZONE, name: str = "daily",
 def another(world: World) -> RulesFollower:
     """Return the follower of a process that starts."""
     one = world.wiring.rules_follower
-    return RulesFollower(one.registrar, one.store, one.clock)
+    return RulesFollower(one.registrar, one.schedule_rules, one.clock)
 
 
 def follow(one: RulesFollower) -> None:
@@ -130,10 +130,10 @@ def test_timers_of_a_built_in_calendar_whose_days_changed_are_looked_at(
 ) -> None:
     timer = daily(world, "0 23", OTHER, excludeCalendar="cn-off-days")
     install(SAME, NEW)
-    held = follower.store.read()
+    held = follower.schedule_rules.read()
     assert held is not None
     old = held._replace(digests={**held.digests, "cn-off-days": "other days"})
-    follower.store.write(old, held)
+    follower.schedule_rules.write(old, held)
     world.wiring.database.write(
         lambda sql: sql.exec_driver_sql(
             f"UPDATE timer SET next_fire_at = next_fire_at + 1 WHERE id = {timer}"
@@ -173,7 +173,7 @@ def test_no_row_is_held_for_longer_than_it_takes_to_plan_one_timer(
     ids = [daily(world, name=f"daily-{one}") for one in range(3)]
     install(HOUR_LATER, NEW)
     looked_at: list[list[int]] = []
-    plan_page_anew = follower.store.plan_page_anew
+    plan_page_anew = follower.schedule_rules.plan_page_anew
     planned_anew = Registrar.planned_anew
 
     def page(*arguments: Any) -> Any:
@@ -185,7 +185,7 @@ def test_no_row_is_held_for_longer_than_it_takes_to_plan_one_timer(
         world.clock.sleep(schedule_followers.LONGEST_HELD_S)
         return planned_anew(self, timer, *arguments, **named)
 
-    monkeypatch.setattr(follower.store, "plan_page_anew", page)
+    monkeypatch.setattr(follower.schedule_rules, "plan_page_anew", page)
     monkeypatch.setattr(Registrar, "planned_anew", dear)
     follow(follower)
     assert looked_at == [[one] for one in ids]
@@ -241,12 +241,12 @@ def test_after_a_day_the_rules_are_followed(
     looks = count_looks(follower)
     steps = 96
     for _ in range(steps):
-        held = follower.store.read()
+        held = follower.schedule_rules.read()
         assert held is not None
         assert held.to_follow == {ZONE}
         world.clock.now += int(schedule_followers.FOLLOWED_FOR_S) * 1_000 // steps
         (another(world) if begins_again else follower).sweep()
-    assert follower.store.read() == own_rules()._replace(seen_at=world.clock.now)
+    assert follower.schedule_rules.read() == own_rules()._replace(seen_at=world.clock.now)
     assert definition(world, timer).edited_at < world.clock.now
     assert len(looks) == (steps if begins_again else 8)
 
@@ -254,13 +254,13 @@ def test_after_a_day_the_rules_are_followed(
 def count_looks(follower: RulesFollower) -> list[int]:
     """Return a list that gets one more with each page of timers that is looked at."""
     looks: list[int] = []
-    plan_page_anew = follower.store.plan_page_anew
+    plan_page_anew = follower.schedule_rules.plan_page_anew
 
     def page(*arguments: Any) -> Any:
         looks.append(1)
         return plan_page_anew(*arguments)
 
-    follower.store.plan_page_anew = page  # type: ignore[method-assign]
+    follower.schedule_rules.plan_page_anew = page  # type: ignore[method-assign]
     return looks
 
 
@@ -298,7 +298,7 @@ def test_an_outage_of_sql_is_no_silence(
         world.clock.now += schedule_followers.SILENT_MS
         if is_tried:
             with monkeypatch.context() as away:
-                away.setattr(old.store, "read", _away)
+                away.setattr(old.schedule_rules, "read", _away)
                 with pytest.raises(StoreAway):
                     old.sweep()
         for _ in range(3):
@@ -316,11 +316,11 @@ def test_who_says_a_word_at_the_last_moment_goes_on_planning(
 ) -> None:
     install(HOUR_LATER, NEW)
     follow(follower)
-    held = follower.store.read()
+    held = follower.schedule_rules.read()
     assert held is not None
     world.clock.now += schedule_followers.SAID_EVERY_MS
     follower.sweep()
-    follower.store.write(held._replace(version="2026.1"), held)
+    follower.schedule_rules.write(held._replace(version="2026.1"), held)
     assert follower.may_plan()
 
 
@@ -444,19 +444,19 @@ def test_the_first_process_notes_its_rules_and_plans_nothing_anew(world: World, 
     follower = world.wiring.rules_follower
     assert follower.may_plan()
     follow(follower)
-    assert follower.store.read() == own_rules()._replace(seen_at=world.clock.now)
+    assert follower.schedule_rules.read() == own_rules()._replace(seen_at=world.clock.now)
     assert definition(world, timer) == before
 
 
 def test_doctor_says_where_the_rules_are_others(
     world: World, follower: RulesFollower, install: Install
 ) -> None:
-    found = [next(of_rules(follower.store))]
+    found = [next(of_rules(follower.schedule_rules))]
     install(HOUR_LATER, NEW)
-    found.append(next(of_rules(follower.store)))
+    found.append(next(of_rules(follower.schedule_rules)))
     follow(follower)
-    found.append(next(of_rules(follower.store)))
+    found.append(next(of_rules(follower.schedule_rules)))
     install(SAME, "2026.1")
-    found.append(next(of_rules(follower.store)))
+    found.append(next(of_rules(follower.schedule_rules)))
     assert [one.severity for one in found] == [Severity.OK, Severity.WARNING, Severity.OK, Severity.WARNING]
     assert "those of 1 new rules" in found[2].text

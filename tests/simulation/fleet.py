@@ -88,7 +88,7 @@ class Parts(FakedWiring):
         return Random(self._fleet.sim.random.random())
 
     @once
-    def deliveries(self) -> Any:
+    def engine(self) -> Any:
         """Calls targets that answer by chance."""
         fleet = self._fleet
         return SimulatedEngine(
@@ -100,7 +100,9 @@ class Parts(FakedWiring):
             fleet.scenario.sends_away,
         )
 
-    def _keeper_slices(self) -> Any:
+    @once
+    def keeper_slices(self) -> Any:
+        """Its calls hang no longer than a lease can wait."""
         return SteppedStore(self._process, "slices", self._own_slices, "redis", KEEPER_TIMEOUT_MS)
 
     def _step(self, server: str, *names: str) -> None:

@@ -125,7 +125,7 @@ def has_no_key(definition: Definition, _target: object) -> Notify:
 def test_what_a_process_without_its_key_has_put_back_is_sent_by_one_with_the_key_however_late(
     lone: World,
 ) -> None:
-    lone.executor_nodes[0].requests.call_of = has_no_key
+    lone.executor_nodes[0].request_maker.call_of = has_no_key
     once = lone.once_in(20)
     lone.run_for(20 + 2 * GIVEN_UP_AFTER_MS / 1_000)
     assert lone.record(once).firing.status is FiringStatus.PENDING
@@ -142,7 +142,7 @@ def test_what_redis_still_has_under_a_key_that_was_rotated_away_is_read_anew_and
     def has_the_new_key(definition: Definition, _target: object) -> Notify:
         return opened if definition.notify.sealed == "1.new.text" else has_no_key(definition, None)
 
-    lone.executor_nodes[0].requests.call_of = has_the_new_key
+    lone.executor_nodes[0].request_maker.call_of = has_the_new_key
     once = lone.once_in(20)
     timers = lone.sql.table("timers")
     new, old = (
@@ -158,7 +158,7 @@ def test_what_redis_still_has_under_a_key_that_was_rotated_away_is_read_anew_and
 
 
 def test_where_sql_has_the_same_seal_redis_keeps_it_and_the_firing_waits(lone: World) -> None:
-    lone.executor_nodes[0].requests.call_of = has_no_key
+    lone.executor_nodes[0].request_maker.call_of = has_no_key
     once = lone.once_in(20)
     reads: list[int] = []
     lone.executor_nodes[0].taps["before timers.definitions"] = lambda: reads.append(lone.now)

@@ -197,13 +197,13 @@ def test_no_request_is_made_of_what_goes_to_a_lane_at_its_claim(crowded: World) 
     crowded.run_for(9)
     made: list[int] = []
     node = crowded.executor_nodes[0]
-    plain = node.requests.call_of
+    plain = node.request_maker.call_of
 
     def noted(definition: Definition, target: NamedTarget | None) -> Notify:
         made.append(definition.timer_id)
         return plain(definition, target)
 
-    node.requests.call_of = noted  # type: ignore[method-assign]
+    node.request_maker.call_of = noted  # type: ignore[method-assign]
     waiting = waiting_in(crowded)
     crowded.run_for(5)
     came = waiting_in(crowded) - waiting

@@ -229,6 +229,7 @@ def test_while_many_are_planned_redis_gets_what_it_always_holds(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wangtimer.planning.migrator.ROWS_A_TRANSACTION", 1_000)
+    monkeypatch.setattr("wangtimer.planning.plan_writer.ROWS_A_TRANSACTION", 1_000)
     world = make_world(executors=0, window_s=300)
     world.beat.feeder.feed()
     for _ in range(3):
@@ -511,7 +512,7 @@ def test_threads_that_plan_a_page_together_leave_nothing_out_and_plan_nothing_tw
     all_at_once = Barrier(3, timeout=10)
     idle.beat.taps["before timers.commit_plans"] = lambda: all_at_once.wait() and None
     migrator = idle.beat.migrator
-    assert replace(migrator, rule=replace(migrator.rule, threads=3)).plan_due() == 6
+    assert replace(migrator, plan_rule=replace(migrator.plan_rule, threads=3)).plan_due() == 6
     assert {len(moments(idle, timer.id)) for timer in timers} == {120}
     idle.run_for(NARROW_MS / 1_000)
     idle.beat.feeder.feed()

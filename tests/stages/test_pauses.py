@@ -176,7 +176,7 @@ def test_what_is_not_judged_for_a_pause_is_not_sent_where_the_pause_ends_meanwhi
     begun: Any = SimpleNamespace(judge=judge, end=lambda *_: [])
     (step,) = [one for one in node.steps if isinstance(one, OverlapStep)]
     object.__setattr__(step, "begun", begun)
-    node.overlaps.begun = begun
+    node.overlaps.begun_firings = begun
     every = Cron.parse("* * * * * *")
     new = NewTimer(BIG, "each second", every, Notify(f"http://{HOST}/due"), overlap=Overlap.SKIP)
     timer = world.registrar.enable(BIG, world.registrar.create(new).id)

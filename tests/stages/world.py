@@ -28,6 +28,7 @@ from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
+from wangtimer.executor.own_queue_presence import TakenQueues
 from wangtimer.executor.room import Room
 from wangtimer.executor.throttle import GATHER_S
 from wangtimer.store.app_queues import NOTE_EVERY_S
@@ -134,10 +135,8 @@ class ExecutorNode(Node):
         super().__init__(world, name)
         s = world.settings
         self.queue = queue
-        own = s.own_queues
-        numbers = range(len(own.names) + 1)
         vars(self).update(
-            _taken_queues=frozenset(one for one in numbers if own.message_queue_of(one) == queue),
+            taken_queues=TakenQueues(s.own_queues, self.app_queues, lambda: [queue]),
             chance=Random(name),
             ack_tokens=AckTokens((b"k" * 32,)),
             answer_teller=SimpleNamespace(note=lambda key, _: world.answered.append(key)),
@@ -161,7 +160,7 @@ class ExecutorNode(Node):
             places=world.places,
             permits=self.throttle,
         )
-        vars(self).update(engine=engine, deliveries=engine)
+        vars(self).update(engine=engine)
         self._is_asking = False
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms

@@ -99,7 +99,7 @@ def test_an_app_that_says_very_much_at_once_leaves_threads_to_others() -> None:
         return 0
 
     accepted = cast("AcceptedFirings", SimpleNamespace(find=find))
-    long_work = cast("LongWork", SimpleNamespace(ack=ack, tokens=tokens))
+    long_work = cast("LongWork", SimpleNamespace(ack=ack, ack_tokens=tokens))
 
     def words_of(timer_id: int, number: int) -> list[Word]:
         moments = range(1, number + 1)
@@ -128,7 +128,7 @@ def test_a_word_before_its_answer_is_on_record_is_to_be_said_again(monkeypatch: 
     def ack(*_: object) -> None:
         raise NotOnRecord
 
-    long_work = cast("LongWork", SimpleNamespace(ack=ack, tokens=tokens))
+    long_work = cast("LongWork", SimpleNamespace(ack=ack, ack_tokens=tokens))
 
     async def work() -> None:
         nothing = cast("Any", None)

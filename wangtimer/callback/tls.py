@@ -35,8 +35,8 @@ class Tls:
     session counts only for the context that it was agreed in: it stands for the certificate that was shown.
     """
 
-    def __init__(self, authorities: str) -> None:
-        self._context = client_context(authorities)
+    def __init__(self, callback_authorities: str) -> None:
+        self._context = client_context(callback_authorities)
         self._of_apps: Mapping[str, ssl.SSLContext | str] = {}
         self._sessions: dict[Route, _Agreed] = {}
         self._begun: dict[Route, tuple[float, float]] = {}  # the last two handshakes

@@ -31,7 +31,7 @@ class Claimer:
         claims: Claims,
         room: Room,
         clock: Clock,
-        timeout_ms: int,
+        callback_timeout_ms: int,
         one_at_a_time: Callable[[int], AbstractContextManager[object]],
     ) -> None:
         self._slices = slices
@@ -39,7 +39,7 @@ class Claimer:
         self._claims = claims
         self._room = room
         self._clock = clock
-        self._timeout_ms = timeout_ms
+        self._timeout_ms = callback_timeout_ms
         self._one_at_a_time = one_at_a_time
 
     def claim(self, chunk: Chunk) -> tuple[Claim, list[Taken]]:

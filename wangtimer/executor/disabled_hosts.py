@@ -17,9 +17,12 @@ class DisabledHosts:
     """Any thread may use it; `note_answer` is told of a disabled host that answered all the same."""
 
     def __init__(
-        self, replica: Replica[frozenset[HostKey]], note_answer: Callable[[HostKey], None], clock: Clock
+        self,
+        disabled_hosts_replica: Replica[frozenset[HostKey]],
+        note_answer: Callable[[HostKey], None],
+        clock: Clock,
     ) -> None:
-        self._replica = replica
+        self._replica = disabled_hosts_replica
         self._note_answer = note_answer
         self._clock = clock
         self._tried_at: dict[HostKey, float] = {}

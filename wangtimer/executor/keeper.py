@@ -24,14 +24,14 @@ class Keeper:
     """A thread with a Redis connection of its own, so that no slow command of others costs a lease."""
 
     def __init__(
-        self, slices: SliceStore, claims: Claims, clock: Clock, renew_every_s: float, rule: FireRule
+        self, slices: SliceStore, claims: Claims, clock: Clock, renew_every_s: float, fire_rule: FireRule
     ) -> None:
         self._slices = slices
         self._claims = claims
         self._clock = clock
         self._renew_every_s = renew_every_s
-        self._lease_s = rule.running_lease_ms / 1_000
-        self._timeout_ms = rule.timeout_ms
+        self._lease_s = fire_rule.running_lease_ms / 1_000
+        self._timeout_ms = fire_rule.timeout_ms
         self._asked: list[tuple[Held, Callable[[], None]]] = []
         self._lock = Lock()
         self.loop = Loop("keeper", self.renew_due)

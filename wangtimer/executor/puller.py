@@ -56,19 +56,19 @@ class Puller:
 
     def __init__(
         self,
-        reader: LaneReader,
+        lane_reader: LaneReader,
         claims: Claims,
         room_in: Callable[[SharedLane], int],
         clock: Clock,
-        timeout_ms: int,
+        callback_timeout_ms: int,
         send_feed_lanes: Callable[[], None],
         throttle: Throttle,
     ) -> None:
         self._claims = claims
         self._room_in = room_in
         self._clock = clock
-        self._longest_s = timeout_ms / 1_000 + MARGIN_S
-        self._reader = reader
+        self._longest_s = callback_timeout_ms / 1_000 + MARGIN_S
+        self._reader = lane_reader
         self._send_feed_lanes = send_feed_lanes
         self._throttle = throttle
         self._limits = LaneLimits(throttle, clock)

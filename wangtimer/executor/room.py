@@ -1,7 +1,10 @@
 """How many bytes of requests this process holds: far fewer firings fit with large bodies than with small ones."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from wangtimer.callback import Delivery
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.capacity import Capacity
 from wangtimer.store.redis.definitions import READ_BYTES
 
@@ -38,3 +41,16 @@ class Room(Capacity):
     def _has_room_for_a_part(self, held: int, is_late: int) -> bool:
         most = self._most // 2 if is_late else self._most
         return held == 0 or held + PART_BYTES <= most
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRoom:
+    """How much of lanes there is room for: with the engine, and for requests; none while nothing may be fired."""
+
+    engine: Delivery
+    room: Room
+    may_fire: Callable[[], bool]
+
+    def room_in(self, lane: SharedLane) -> int:
+        """Return how many firings of a lane may be pulled."""
+        return self.engine.room_in(lane) if self.may_fire() and self.room.has_room(LATE) else 0

@@ -55,8 +55,8 @@ class Sender:
         settler: Settler,
         quarantine: Quarantine,
         waits: Waits,
-        requests: RequestMaker,
-        replies: ReplyReader,
+        request_maker: RequestMaker,
+        reply_reader: ReplyReader,
         disabled_hosts: DisabledHosts,
     ) -> None:
         self._engine = engine
@@ -64,14 +64,14 @@ class Sender:
         self._settler = settler
         self._quarantine = quarantine
         self._waits = waits
-        self._requests = requests
-        self._replies = replies
+        self._requests = request_maker
+        self._replies = reply_reader
         self._disabled_hosts = disabled_hosts
         # What each attempt asks in the engine's thread.
         self.may_send = keeper.may_send
         self.pause_of = waits.pause_of
         self.move = waits.move
-        self.signed_anew = requests.signed_anew
+        self.signed_anew = request_maker.signed_anew
 
     def send(
         self,

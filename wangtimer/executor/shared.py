@@ -22,19 +22,21 @@ SharedTargets = SharedCopies[TargetKey, NamedTarget]
 
 
 def shared_signings(
-    copies: SigningCopies, store: SigningStore, clock: Clock, sql_rest: SqlRest
+    signing_copies: SigningCopies, signing_store: SigningStore, clock: Clock, sql_rest: SqlRest
 ) -> SharedSignings:
     """Return how apps sign their callbacks, as this process knows it, by app."""
-    return SharedCopies(copies, lambda apps: store.needed(apps, int(clock.now_ms())), clock, sql_rest)
+    return SharedCopies(
+        signing_copies, lambda apps: signing_store.needed(apps, int(clock.now_ms())), clock, sql_rest
+    )
 
 
 def shared_targets(
-    copies: TargetCopies, store: TargetStore, seals: Seals, clock: Clock, sql_rest: SqlRest
+    target_copies: TargetCopies, target_store: TargetStore, seals: Seals, clock: Clock, sql_rest: SqlRest
 ) -> SharedTargets:
     """Return the named targets of apps, as this process knows them."""
 
     def in_sql(keys: Collection[TargetKey]) -> Readable[TargetKey, NamedTarget]:
-        found = store.stored(keys)
+        found = target_store.stored(keys)
         for key in set(keys) - found.keys() - found.bad.keys():
             found.bad[key] = "there is none"
         for key, target in list(found.items()):
@@ -45,7 +47,7 @@ def shared_targets(
                 del found[key]
         return found
 
-    return SharedCopies(copies, in_sql, clock, sql_rest, seals.opened, _size_of)
+    return SharedCopies(target_copies, in_sql, clock, sql_rest, seals.opened, _size_of)
 
 
 def _size_of(target: NamedTarget) -> int:

@@ -80,14 +80,14 @@ class Throttle:
         self,
         permits: PermitStore,
         replicas: Replicas,
-        limits: Replica[CallLimits],
-        pauses: Replica[Pauses],
+        limits_replica: Replica[CallLimits],
+        pauses_replica: Replica[Pauses],
         clock: Clock,
     ) -> None:
         self._permits = permits
         self._replicas = replicas
-        self._limits = limits
-        self._pauses = pauses
+        self._limits = limits_replica
+        self._pauses = pauses_replica
         self._clock = clock
         self._read_at = float("-inf")
         self._asked: list[Asking] = []

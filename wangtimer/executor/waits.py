@@ -17,13 +17,13 @@ class Waits:
 
     def __init__(
         self,
-        pauses: Replica[Pauses],
+        pauses_replica: Replica[Pauses],
         puller: Puller,
         mover: Mover,
         engine: Delivery,
         queue_of: Callable[[str], int],
     ) -> None:
-        self._pauses = pauses
+        self._pauses = pauses_replica
         self._puller = puller
         self._mover = mover
         self._engine = engine

@@ -61,14 +61,14 @@ class PresentOrders:
     """What calls of timers would be now, from SQL."""
 
     timers: TimerStore
-    targets: TargetStore
+    target_store: TargetStore
 
     def of(self, definition: Definition) -> CallOrder:
         """Return the order of a timer's call."""
         name, target = definition.notify.target, None
         if name:
             with suppress(UnknownTarget):
-                target = self.targets.get(definition.app, name)
+                target = self.target_store.get(definition.app, name)
         return CallOrder(definition, target)
 
     def definition(self, timer_id: int) -> Definition | None:
@@ -110,10 +110,10 @@ class LongWork:
     where the firing is not, or no longer, accepted, `NotOnRecord` where it is not yet, and `StoreAway`.
     """
 
-    accepted: AcceptedFirings
+    accepted_firings: AcceptedFirings
     orders: PresentOrders
-    tokens: AckTokens
-    grace: AckGrace
+    ack_tokens: AckTokens
+    ack_grace: AckGrace
     clock: Clock
     retries: Retries
     marks: AlertMarks
@@ -125,7 +125,7 @@ class LongWork:
         """Record that a firing is done; a repeat changes nothing."""
         member = self._member(timer_id, fire_at, token)
         self._await_answer(member)
-        state, has_begun = self.accepted.acknowledge(member, self._now, self._notes(member))
+        state, has_begun = self.accepted_firings.acknowledge(member, self._now, self._notes(member))
         if state not in (AckState.COUNTS, AckState.SUCCEEDED):
             raise _refused(state)
         if has_begun:
@@ -140,7 +140,7 @@ class LongWork:
         if ack_ms is None:  # taken away since: what it was given stays
             return held.due_at
         until = self._now + ack_ms
-        state = self.accepted.prolong(member, until)
+        state = self.accepted_firings.prolong(member, until)
         if state is not AckState.COUNTS:
             raise _refused(state)
         until = max(until, held.due_at)
@@ -158,7 +158,7 @@ class LongWork:
             if self._end([(held, definition)], why, NACKED, is_final):
                 self.after.tell(member, 0)
                 return
-        raise _refused(self.accepted.find(member)[0])
+        raise _refused(self.accepted_firings.find(member)[0])
 
     def sweep(self) -> int:
         """End the firings whose time is over, page by page, for a while; return how many. Raises `StoreAway`.
@@ -171,14 +171,14 @@ class LongWork:
         except StoreAway as away:
             # Words are recorded while a row is held, or a statement of a sweep is slow.
             if not isinstance(away, RowsLocked | TookTooLong):
-                self.grace.begin_anew()
+                self.ack_grace.begin_anew()
             raise
 
     def _sweep(self) -> int:
         ends_at, number, left = self.clock.monotonic() + LONGEST_SWEEP_S, 0, 0
         while self.clock.monotonic() < ends_at:
-            page, next_key = self.accepted.overdue(self._now, PAGE, self._swept_to)
-            if not self.grace.is_over(self._now):
+            page, next_key = self.accepted_firings.overdue(self._now, PAGE, self._swept_to)
+            if not self.ack_grace.is_over(self._now):
                 break
             # Before they end: should that fail, those behind them have their turn.
             self._swept_to = next_key or FIRST_OVERDUE
@@ -206,7 +206,7 @@ class LongWork:
 
     def _member(self, timer_id: int, fire_at: int, token: str) -> Member:
         """Return the attempt that the token is of; raises `WrongToken`. SQL is asked nothing."""
-        attempt = self.tokens.attempt_of(token, timer_id, fire_at)
+        attempt = self.ack_tokens.attempt_of(token, timer_id, fire_at)
         if attempt is None:
             raise WrongToken
         return Member(timer_id, fire_at, attempt)
@@ -227,20 +227,22 @@ class LongWork:
     def _held(self, member: Member) -> Outcome:
         """Return the firing that is accepted at this attempt; raises what says why it is not."""
         self._await_answer(member)
-        state, held = self.accepted.find(member)
+        state, held = self.accepted_firings.find(member)
         if held is None:
             raise _refused(state)
         return held
 
     def _await_answer(self, member: Member) -> None:
         """Wait until the answer 202 is on record, for a while; few may wait so at once, for each holds a thread."""
-        if self.accepted.find(member)[0] is not AckState.NOT_YET or not self.waiting.acquire(blocking=False):
+        if self.accepted_firings.find(member)[0] is not AckState.NOT_YET or not self.waiting.acquire(
+            blocking=False
+        ):
             return
         try:
             ends_at = self.clock.monotonic() + PATIENCE_S
             while self.clock.monotonic() < ends_at:
                 self.clock.sleep(LOOK_EVERY_S)
-                if self.accepted.find(member)[0] is not AckState.NOT_YET:
+                if self.accepted_firings.find(member)[0] is not AckState.NOT_YET:
                     return
         finally:
             self.waiting.release()
@@ -270,7 +272,7 @@ class LongWork:
                 raise
             except Exception as fault:
                 log.error("accepted_firing_not_judged", member=str(entry.member), error=repr(fault))
-        number, again = self.accepted.end(outcomes)
+        number, again = self.accepted_firings.end(outcomes)
         try:
             self.after.hot.add(again)
         except StoreAway as away:

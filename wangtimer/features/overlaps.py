@@ -32,7 +32,7 @@ BEFORE_ALL: MemberKey = (0, 0)
 class Overlaps:
     """Ends what is on record of firings that are done, or are to be cancelled, of timers with an overlap policy."""
 
-    begun: BegunFirings
+    begun_firings: BegunFirings
     firings: FiringStore
     hot: HotStore
     send_chunk: Callable[[Chunk], None]
@@ -77,7 +77,7 @@ class Overlaps:
 
     def _forget_done(self) -> None:
         """Forget firings that have an outcome, or are gone, a page at a time."""
-        page = self.begun.page(self._swept_to, PAGE)
+        page = self.begun_firings.page(self._swept_to, PAGE)
         self._swept_to = page[-1] if len(page) == PAGE else BEFORE_ALL
         if not page:
             return
@@ -91,7 +91,7 @@ class Overlaps:
             self._end(over)
 
     def _end(self, keys: Collection[MemberKey], has_broker: bool = True) -> None:
-        woken = self.begun.end(keys, int(self.clock.now_ms()))
+        woken = self.begun_firings.end(keys, int(self.clock.now_ms()))
         for chunk in self.hot.arm_now(woken):
             if has_broker:
                 self.send_chunk(chunk)

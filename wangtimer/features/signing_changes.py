@@ -25,14 +25,14 @@ class SigningChange(NamedTuple):
 class SigningChanges:
     """Each change is one transaction in SQL; then Redis is told. If it cannot be told, the sweep does so."""
 
-    store: SigningStore
-    copies: SigningCopies
+    signing_store: SigningStore
+    signing_copies: SigningCopies
     clock: Clock
     lead_ms: int
 
     def get(self, app: str) -> AppSigning:
         """Return an app's signing, to be shown: its keys may be empty. Raises `StoreAway`."""
-        return self.store.to_show(app)
+        return self.signing_store.to_show(app)
 
     def rotate(self, app: str, key: bytes, overlap_ms: int) -> SigningChange:
         """Make this key the app's present secret; the former one signs beside it for so long.
@@ -73,8 +73,8 @@ class SigningChanges:
         keeps_no_secret: bool = False,
     ) -> SigningChange:
         try:
-            changed = self.store.change(app, change, now, keeps_no_secret=keeps_no_secret)
+            changed = self.signing_store.change(app, change, now, keeps_no_secret=keeps_no_secret)
         except UnopenedSigning as error:
             mend = "let an operator put that key back (WANGTIMER_SECRET_KEYS_FILE), or rotate with an overlap of 0s"
             raise Conflict(field, f"the present secrets cannot be opened: {error}", mend) from None
-        return SigningChange(changed, counts_within_ms(self.copies.is_told(changed), self.lead_ms))
+        return SigningChange(changed, counts_within_ms(self.signing_copies.is_told(changed), self.lead_ms))

@@ -28,8 +28,8 @@ class TargetChange(NamedTuple):
 class TargetChanges:
     """Each change is one transaction in SQL; then Redis is told. If it cannot be told, the sweep does so."""
 
-    store: TargetStore
-    copies: TargetCopies
+    target_store: TargetStore
+    target_copies: TargetCopies
     clock: Clock
     lead_ms: int
 
@@ -41,13 +41,15 @@ class TargetChanges:
         version: int | None = None,
     ) -> TargetChange:
         """Make or change a target; errors as for `TargetStore.change`."""
-        target, is_made = self.store.change(app, name, change, int(self.clock.now_ms()), version)
-        return TargetChange(target, is_made, counts_within_ms(self.copies.is_told(target), self.lead_ms))
+        target, is_made = self.target_store.change(app, name, change, int(self.clock.now_ms()), version)
+        return TargetChange(
+            target, is_made, counts_within_ms(self.target_copies.is_told(target), self.lead_ms)
+        )
 
     def remove(self, app: str, name: str, version: int | None = None) -> None:
         """Delete a target as `TargetStore.remove`. While Redis is away it keeps the copy, which nobody asks for."""
-        self.store.remove(app, name, int(self.clock.now_ms()), version)
+        self.target_store.remove(app, name, int(self.clock.now_ms()), version)
         try:
-            self.copies.drop((app, name))
+            self.target_copies.drop((app, name))
         except StoreAway as error:
             log.warning("copy_of_a_deleted_target_stays", app=app, target=name, error=str(error))

@@ -12,15 +12,11 @@ from functools import partial
 import structlog
 
 from wangtimer.core.errors import RowsLocked, StoreAway
-from wangtimer.core.flow.planning import Ahead, Plan, count_by_minute, firings_of, plan, plan_ahead
-from wangtimer.core.flow.slicing import BucketRule
+from wangtimer.core.flow.planning import Ahead, Plan, plan, plan_ahead
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.timer import Timer
-from wangtimer.store.hot import HotStore
-from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.redis.window import MinuteLoad, planned_before
-from wangtimer.store.refresher import tell
+from wangtimer.planning.plan_writer import ROWS_A_TRANSACTION, PlanWriter
 from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
@@ -30,9 +26,6 @@ log = structlog.get_logger()
 REST_SHARE = 2
 # Bad timers one statement leaves out; further ones take up places of a page.
 MOST_RESTING = 20_000
-
-# Rows one planning transaction inserts: more gains nothing, and holds locks longer.
-ROWS_A_TRANSACTION = 20_000
 
 # In a rush a plan of so many moments is made in two parts: first the near moments, then the rest.
 MANY_MOMENTS = 100
@@ -71,17 +64,14 @@ class Migrator:
     """
 
     timers: TimerStore
-    hot: HotStore
-    definitions: DefinitionStore
-    load: MinuteLoad
+    plan_writer: PlanWriter
     clock: Clock
-    rule: PlanRule
-    buckets: BucketRule
+    plan_rule: PlanRule
     bad_timers: BadTimers
     is_strained: Callable[[], bool]
     is_stopping: Callable[[], bool]
     may_plan: Callable[[], bool]
-    _resting: dict[int, float] = field(default_factory=dict)
+    _resting: dict[int, float] = field(default_factory=dict, init=False)
 
     def plan_due(self) -> int:
         """Plan until every timer is planned far enough; return how many plans were made.
@@ -113,7 +103,7 @@ class Migrator:
 
     def _is_any_due(self) -> bool:
         """Tell whether a look at timers may find some: what is mostly not so is to cost little."""
-        now, rule = int(self.clock.now_ms()), self.rule
+        now, rule = int(self.clock.now_ms()), self.plan_rule
         firsts = (
             (self.timers.first_unplanned(), now + rule.near_ms),
             (self.timers.first_plan_by(), now + rule.ahead.step_ms),
@@ -122,7 +112,7 @@ class Migrator:
 
     def _next_page(self, left_out: set[int], began_at: float) -> tuple[list[Timer], Expand]:
         """Return the timers to plan next, and the function that plans one of them; no page of new timers only."""
-        now, rule = int(self.clock.now_ms()), self.rule
+        now, rule = int(self.clock.now_ms()), self.plan_rule
 
         def far(timer: Timer) -> Plan:
             return plan_ahead(timer, now, rule.ahead)
@@ -155,7 +145,7 @@ class Migrator:
     def _page(self, read: Callable[..., Readable[int, Timer]], left_out: set[int]) -> list[Timer]:
         while True:
             without = sorted(left_out)[:MOST_RESTING]
-            found = read(limit=self.rule.page_timers + len(left_out) - len(without), without=without)
+            found = read(limit=self.plan_rule.page_timers + len(left_out) - len(without), without=without)
             page = [timer for timer in found.values() if timer.id not in left_out]
             news = found.bad.keys() - left_out
             self._leave_out(news, left_out)
@@ -171,7 +161,7 @@ class Migrator:
         return set(self._resting)
 
     def _leave_out(self, timer_ids: Iterable[int], left_out: set[int]) -> None:
-        until = self.clock.monotonic() + self.rule.near_ms / REST_SHARE / 1_000
+        until = self.clock.monotonic() + self.plan_rule.near_ms / REST_SHARE / 1_000
         for timer_id in timer_ids:
             left_out.add(timer_id)
             self._resting[timer_id] = until
@@ -194,7 +184,7 @@ class Migrator:
                 began_at = self.clock.monotonic()
             return held
 
-        threads = min(self.rule.threads, len(page))
+        threads = min(self.plan_rule.threads, len(page))
         if threads <= 1:
             return work()
         with ThreadPoolExecutor(threads, "plan") as pool:
@@ -213,9 +203,9 @@ class Migrator:
 
     def _rest_of(self, ahead_ms: int) -> int:
         """Return how many times its work a rest in strain lasts, for timers planned so far ahead."""
-        if ahead_ms <= self.rule.near_ms:
+        if ahead_ms <= self.plan_rule.near_ms:
             return 0
-        return REST_WITHIN_WINDOW if ahead_ms <= self.rule.window_ms else REST_BEYOND
+        return REST_WITHIN_WINDOW if ahead_ms <= self.plan_rule.window_ms else REST_BEYOND
 
     def _plans_of(self, timers: Iterator[Timer], expand: Expand, left_out: set[int]) -> list[Plan]:
         """Take timers and plan them, up to about `ROWS_A_TRANSACTION` moments."""
@@ -239,7 +229,9 @@ class Migrator:
         So with rows that somebody else holds, other than those of timers: the next pass tries that timer again.
         """
         try:
-            return self._plan_together(list(plans), left_out)
+            moved_on, locked = self.plan_writer.commit(list(plans))
+            left_out |= locked  # the next pass tries them again
+            return moved_on
         except Exception as error:
             if isinstance(error, StoreAway) and not isinstance(error, RowsLocked):
                 raise
@@ -255,21 +247,3 @@ class Migrator:
     def _give_up(self, timer_id: int, error: Exception, left_out: set[int]) -> None:
         self.bad_timers.note({timer_id: reason_of("it cannot be planned", error)})
         self._leave_out([timer_id], left_out)
-
-    def _plan_together(self, plans: list[Plan], left_out: set[int]) -> int:
-        """Commit plans, tell Redis, return how many timers moved on. Held timers are left to the next pass."""
-        firings = firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
-        held, pending, locked = self.timers.commit_plans(plans, firings)
-        left_out |= locked
-        try:
-            if len(firings) >= ROWS_A_TRANSACTION:
-                self.hot.expect_many()
-            in_window = self.hot.in_window(pending)
-            due = {firing.timer_id for firing in in_window}
-            tell(
-                self.timers, self.definitions, [a_plan.timer.id for a_plan in held if a_plan.timer.id in due]
-            )
-            self.hot.add_all(in_window)
-        except StoreAway as error:
-            log.warning("plan_not_in_redis_yet", firings=len(pending), error=str(error))
-        return len(held)

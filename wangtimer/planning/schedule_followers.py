@@ -49,7 +49,7 @@ class RulesFollower:
     """
 
     registrar: Registrar
-    store: ScheduleRuleStore
+    schedule_rules: ScheduleRuleStore
     clock: Clock
     _after_id: int = field(default=0, init=False)
     _changed: int = field(default=0, init=False)
@@ -60,22 +60,22 @@ class RulesFollower:
 
     def may_plan(self) -> bool:
         """Tell whether timers are planned by the rules of this process; raises `StoreAway`."""
-        return self.store.version() in (None, own_rules().version)
+        return self.schedule_rules.version() in (None, own_rules().version)
 
     def sweep(self) -> None:
         """Note the present rules, and follow changed ones for up to `LONGEST_SWEEP_S`. Raises `StoreAway`."""
         silence, self._silence = self._silence, None
-        held, own, now = self.store.read(), own_rules(), int(self.clock.now_ms())
+        held, own, now = self.schedule_rules.read(), own_rules(), int(self.clock.now_ms())
         if held is None:
-            self.store.write(own._replace(seen_at=now), None)
+            self.schedule_rules.write(own._replace(seen_at=now), None)
         elif held.version == own.version:
             if now >= held.seen_at + SAID_EVERY_MS:
-                self.store.write(held._replace(seen_at=now), held)
+                self.schedule_rules.write(held._replace(seen_at=now), held)
         elif is_newer(own, held) or self._has_gone_silent(held.seen_at, now, silence):
             unlike = changed_names(held, own)
             since = followed_from(now)
             digests = {name: since if name in unlike else digest for name, digest in own.digests.items()}
-            self.store.write(PlannedBy(own.version, digests, now), held)
+            self.schedule_rules.write(PlannedBy(own.version, digests, now), held)
             log.warning("rules_changed", version=own.version, planned_by=held.version, rules=len(unlike))
         elif self._outdated_by != held.version:
             self._outdated_by = held.version
@@ -99,7 +99,7 @@ class RulesFollower:
         is_over = over_after(self.clock, LONGEST_SWEEP_S)
         while not is_over():
             now = int(self.clock.now_ms())
-            page = self.store.plan_page_anew(
+            page = self.schedule_rules.plan_page_anew(
                 held.to_follow,
                 self._after_id,
                 RULES_PAGE,
@@ -119,7 +119,7 @@ class RulesFollower:
                 self._changed = 0
                 self._rests_until = self.clock.monotonic() + rest_s
                 if passed_s >= FOLLOWED_FOR_S:
-                    self.store.write(own._replace(seen_at=now), held)
+                    self.schedule_rules.write(own._replace(seen_at=now), held)
                 return
 
 
@@ -162,13 +162,13 @@ class CalendarFollower:
     """
 
     registrar: Registrar
-    followers: CalendarFollowers
+    calendar_followers: CalendarFollowers
     clock: Clock
     send_follow: Callable[[], None]
 
     def ask(self) -> None:
         """Ask for a run if some calendar is to be followed; raises `StoreAway`."""
-        if self.followers.uploads_to_follow(1):
+        if self.calendar_followers.uploads_to_follow(1):
             self.send_follow()
 
     def follow_all(self) -> int:
@@ -202,7 +202,7 @@ class CalendarFollower:
         return changed
 
     def _uploads_but(self, left_out: set[Upload]) -> list[Upload]:
-        found = self.followers.uploads_to_follow(UPLOADS + len(left_out))
+        found = self.calendar_followers.uploads_to_follow(UPLOADS + len(left_out))
         return [upload for upload in found if upload not in left_out]
 
     def _follow(self, upload: Upload, is_over: Callable[[], bool]) -> tuple[int, bool]:
@@ -212,7 +212,7 @@ class CalendarFollower:
         refused_apart: dict[int, str] = {}
         while not is_done and not is_held and not is_over():
             now = int(self.clock.now_ms())
-            page = self.followers.follow(
+            page = self.calendar_followers.follow(
                 upload,
                 PAGE,
                 now,
@@ -255,6 +255,6 @@ class CalendarFollower:
         return refused
 
     def _edit(self, upload: Upload, timer: Timer) -> None:
-        calendar = self.followers.calendar(upload)
+        calendar = self.calendar_followers.calendar(upload)
         if calendar is not None:
             self.registrar.edit(upload.app, timer.id, lambda timer: following(timer, calendar))

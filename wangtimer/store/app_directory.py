@@ -33,8 +33,8 @@ class _Kept:
 class KeyRing:
     """Finds keys by id, and notes when they were used. For several threads."""
 
-    def __init__(self, keys: ApiKeyStore, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._keys = keys
+    def __init__(self, api_keys: ApiKeyStore, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._keys = api_keys
         self._monotonic = monotonic
         self._keeping = Lock()
         self._kept: dict[str, _Kept] = {}

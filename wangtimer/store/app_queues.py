@@ -36,9 +36,9 @@ class AppQueues:
     A queue that no app has any more is nobody's: what is still planned for it goes by the common queue.
     """
 
-    own: OwnQueues
-    queues: Replica[Mapping[str, str]]
-    workers: QueueWorkers
+    own_queues: OwnQueues
+    queues_replica: Replica[Mapping[str, str]]
+    queue_workers: QueueWorkers
     clock: Clock
     _seen: dict[str, int] = field(default_factory=dict, init=False)
     _seen_at: float = field(default=float("-inf"), init=False)
@@ -46,15 +46,17 @@ class AppQueues:
 
     def number_of(self, app: str) -> int:
         """Return the number of an app's queue, 0 for the common one; raises `StoreAway` if that was never read."""
-        return self.own.number_of(self.queues.lately().get(app)) if self.own.names else 0
+        return (
+            self.own_queues.number_of(self.queues_replica.lately().get(app)) if self.own_queues.names else 0
+        )
 
     def serving(self, number: int) -> int:
         """Return the number of the queue that takes what was planned for this one: 0 if no app has it any more."""
-        name = self.own.name_of(number)
+        name = self.own_queues.name_of(number)
         if name is None:
             return 0
         try:
-            return number if name in self.queues.lately().values() else 0
+            return number if name in self.queues_replica.lately().values() else 0
         except StoreAway:
             return number
 
@@ -64,11 +66,11 @@ class AppQueues:
 
     def message_queue_of(self, number: int) -> str:
         """Return the queue of messages by which firings of a queue go."""
-        return self.own.message_queue_of(self.serving(number)) if number else CALLBACK
+        return self.own_queues.message_queue_of(self.serving(number)) if number else CALLBACK
 
     def is_served(self, number: int) -> bool:
         """Tell whether callback processes take a queue's messages, as far as this process knows by now."""
-        name = self.own.name_of(self.serving(number)) if number else None
+        name = self.own_queues.name_of(self.serving(number)) if number else None
         if name is None:
             return True
         now = self.clock.monotonic()
@@ -80,11 +82,11 @@ class AppQueues:
 
     def unserved(self) -> list[str]:
         """Return the queues that some app has and for which no callback process is there. Raises `StoreAway`."""
-        if not self.own.names:
+        if not self.own_queues.names:
             return []
-        seen, since = self.workers.seen(), self.clock.now_ms() - GONE_AFTER_MS
-        wanted = set(self.queues.lately().values())
-        return [name for name in self.own.names if name in wanted and seen.get(name, 0) <= since]
+        seen, since = self.queue_workers.seen(), self.clock.now_ms() - GONE_AFTER_MS
+        wanted = set(self.queues_replica.lately().values())
+        return [name for name in self.own_queues.names if name in wanted and seen.get(name, 0) <= since]
 
     def _look_for_workers(self, now: float) -> None:
         """Read who is there; while Redis is away, or has lost it, who was there last counts."""
@@ -92,6 +94,6 @@ class AppQueues:
             return
         self._seen_at = now
         try:
-            self._seen |= self.workers.seen()
+            self._seen |= self.queue_workers.seen()
         except StoreAway as error:
             log.info("queue_workers_not_read", error=str(error))

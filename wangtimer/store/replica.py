@@ -26,8 +26,8 @@ MOST_TELLINGS = 5
 class ReplicaTexts:
     """The texts of replicas in Redis, a key each: writes one, reads many at once. Both raise `StoreAway`."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys) -> None:
+        self._connection = redis
         self._keys = keys
 
     def write(self, name: str, text: str) -> None:
@@ -143,12 +143,12 @@ class Replicas:
 
     def __init__(
         self,
-        texts: ReplicaTexts,
+        replica_texts: ReplicaTexts,
         clock: Clock,
         before_calls: Sequence[Replica[Any]],
         others: Sequence[Replica[Any]],
     ) -> None:
-        self._texts = texts
+        self._texts = replica_texts
         self._clock = clock
         self._before_calls = before_calls
         self._all = (*before_calls, *others)

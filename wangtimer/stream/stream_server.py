@@ -12,12 +12,13 @@ from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from wangtimer.base.logs import log_as_lines, warn_of_unknown_variables, warn_of_unset_database
+from wangtimer.base.punctuality import spare_long_collections
 from wangtimer.base.settings import Settings, read_settings
 from wangtimer.celery import app as celery_app
 from wangtimer.core.errors import BadSetting
 from wangtimer.stream.stream import Stream
 from wangtimer.stream.stream_app import create_app
-from wangtimer.wiring import build, spare_long_collections
+from wangtimer.wiring import build
 
 # ms; a connection whose far end confirms nothing for so long is dead. Comments are written every 15 s.
 DEAD_AFTER_MS = 20_000

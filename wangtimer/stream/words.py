@@ -102,7 +102,7 @@ class Desk:
         """Record a word; return until when the firing goes on (ms UTC), 0: it has ended."""
         timer_id, _, fire_at = word.id.partition("-")
         firing = (int(timer_id), int(fire_at))
-        attempt = self._long_work.tokens.attempt_of(word.token, *firing)
+        attempt = self._long_work.ack_tokens.attempt_of(word.token, *firing)
         if attempt is None:
             raise WrongToken
         if verb != "heartbeat":

@@ -212,30 +212,17 @@ class Deployment(DoubledWiring):
             claims=Claims("test", PLENTY),
             room=Room(PLENTY),
             chance=WithoutSpread(),
-            engine=MemoryEngine(
+            http_engine=MemoryEngine(
                 clock, self.events.at, take, settings.callback_timeout_ms, learns_from_failures=False
             ),
         )
 
-    @once
-    def app_directory(self) -> EveryApp:
-        """Every app that a test names."""
-        return EveryApp(self.apps, self.clock, {})
-
-    @once
-    def settler(self) -> PromptSettler:
-        """Writes what came of calls."""
-        every_s = self.settings.settle_every_ms / 1_000
-        return PromptSettler(
-            self.firings,
-            self.outbox,
-            self.hot,
-            self.slices,
-            self.clock,
-            every_s,
-            lambda: False,
-            self.after_settled,
-        )
+    app_directory = once(EveryApp, defaults=lambda _: {})
+    settler = once(
+        PromptSettler,
+        every_s=lambda parts: parts.settings.settle_every_ms / 1_000,
+        are_calls_waiting=lambda _: lambda: False,
+    )
 
     def check_store(self) -> None:
         """Return: the double is always there."""

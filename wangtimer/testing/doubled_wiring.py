@@ -24,7 +24,7 @@ from wangtimer.testing.doubles import (
     MemorySlices,
     MemoryWindow,
 )
-from wangtimer.wiring import Wiring
+from wangtimer.wiring import Wiring, once
 
 
 class DoubledWiring(Wiring):
@@ -43,17 +43,19 @@ class DoubledWiring(Wiring):
             permits=MemoryPermits(slices, settings.callback_timeout_ms),
             replica_texts=MemoryReplicaTexts(server),
             queue_workers=MemoryQueueWorkers(server),
-            definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
+            definitions=MemoryDefinitions(server, clock, self.definitions_live_s),
             outbox=MemoryOutbox(server),
             marked_copies=MemoryMarkedCopies(server),
             load=MemoryLoad(server),
             # No call leaves the process, so nothing is set for any app's way out.
             ways_out=SimpleNamespace(is_known=True),
             bad_timers=BadTimers(),
-            turnstile=SimpleNamespace(one=nullcontext),
+            one_at_a_time=nullcontext,
         )
 
-    def _keeper_slices(self) -> SliceStore:
+    @once
+    def keeper_slices(self) -> SliceStore:
+        """As the others."""
         return self.slices
 
     def _start_threads(self, executor: Executor) -> None:

@@ -30,7 +30,7 @@ class AppStopper:
     """Two at once waste work, and harm nothing. An app that is done is not looked at again by this process."""
 
     apps: AppStore
-    lists: TimerLists
+    timer_lists: TimerLists
     batches: Batches
     clock: Clock
     _done: set[tuple[str, int]] = field(default_factory=set, init=False)
@@ -59,14 +59,16 @@ class AppStopper:
         while after_id is not None:
             if self.clock.monotonic() > ends_at:
                 return False
-            after_id = self.batches.timers.stop_demands(app, before, int(self.clock.now_ms()), after_id, PAGE)
+            after_id = self.batches.timer_batches.stop_demands(
+                app, before, int(self.clock.now_ms()), after_id, PAGE
+            )
         return True
 
     def _disable(self, app: str, ends_at: float) -> None:
         """Disable the app's enabled timers, until `ends_at`."""
         wanted, after_id = TimerFilter(app, is_enabled=True), 0
         while self.clock.monotonic() <= ends_at:
-            found = self.lists.chosen(wanted, PAGE, int(self.clock.now_ms()), after_id)
+            found = self.timer_lists.chosen(wanted, PAGE, int(self.clock.now_ms()), after_id)
             if not found and not found.bad:
                 return
             self.batches.disable(list(found.values()))

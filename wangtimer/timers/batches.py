@@ -55,7 +55,7 @@ class Batches:
     """
 
     registrar: Registrar
-    timers: TimerBatches
+    timer_batches: TimerBatches
     clock: Clock
 
     def create(self, app: str, new: Sequence[NewTimer], enable: Sequence[bool]) -> list[Result]:
@@ -112,7 +112,7 @@ class Batches:
 
     def disable_unread(self, ids: Sequence[int]) -> None:
         """Disable timers whose rows cannot be read here; Redis forgets them, at the next sweep if it is away."""
-        self.timers.disable_unread(ids, int(self.clock.now_ms()))
+        self.timer_batches.disable_unread(ids, int(self.clock.now_ms()))
         with suppress(StoreAway):
             self.registrar.definitions.forget(ids)
 
@@ -126,10 +126,12 @@ class Batches:
         off = [timer for timer in timers if not timer.definition.is_enabled]
         if not enabled:
             return off
-        return off + self.timers.disable([timer.id for timer in enabled], now, _versions(enabled, as_read))
+        return off + self.timer_batches.disable(
+            [timer.id for timer in enabled], now, _versions(enabled, as_read)
+        )
 
     def _delete_together(self, timers: Sequence[Timer], now: int, as_read: bool) -> list[Timer]:
-        return self.timers.delete([timer.id for timer in timers], now, _versions(timers, as_read))
+        return self.timer_batches.delete([timer.id for timer in timers], now, _versions(timers, as_read))
 
     def _switch_off(
         self,
@@ -179,8 +181,8 @@ class Batches:
     def _draft_of(self, new: NewTimer, is_enabled: bool, now: int) -> Draft | WangTimerError:
         try:
             refuse_past(new.schedule, now)
-            self.timers.seals.refuse_new(new.notify)
-            disabled = draft(new, self.timers.ids.next(now), now, self.timers.seals)
+            self.timer_batches.seals.refuse_new(new.notify)
+            disabled = draft(new, self.timer_batches.ids.next(now), now, self.timer_batches.seals)
             if not is_enabled:
                 return disabled
             return disabled.enabled_by(self.registrar.first_plan(disabled.timer, now))
@@ -191,7 +193,7 @@ class Batches:
         drafts = [new_timer for new_timer in wanted if isinstance(new_timer, Draft)]
         if not drafts:
             return [new_timer for new_timer in wanted if not isinstance(new_timer, Draft)]
-        created = self.timers.create(app, drafts, now, self.registrar.firings_of)
+        created = self.timer_batches.create(app, drafts, now, self.registrar.firings_of)
         enabled = [
             timer.definition
             for timer in created.timers
@@ -231,7 +233,7 @@ class Batches:
 
     def _enable_together(self, plans: list[Plan], now: int) -> Results:
         """Enable timers in one transaction; return those that nobody changed meanwhile."""
-        enabled = self.timers.enable(plans, self.registrar.firings_of(plans), now)
+        enabled = self.timer_batches.enable(plans, self.registrar.firings_of(plans), now)
         definitions = [timer.definition for timer in enabled.timers]
         is_told = self.registrar.tell_redis(definitions, enabled.pending, now)
         made: Results = {timer.id: replace(timer, is_told=is_told) for timer in enabled.timers}

@@ -1,36 +1,27 @@
 """What people ask for of single firings: fire now, cancel, replay, or backfill a range that is past."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-import structlog
-
-from wangtimer.core.errors import InvalidInput, StoreAway
+from wangtimer.core.errors import InvalidInput
 from wangtimer.core.flow.dead_letter import DeadLetter
-from wangtimer.core.flow.firing import Chunk, Firing, FiringKind, FiringStatus, Member, MemberKey
-from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.stagger import Stagger
 from wangtimer.core.retry import may_be_replayed
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.schedule_edits import without
-from wangtimer.core.timers.timer import Definition
 from wangtimer.core.work_budget import is_over, refuse_more
-from wangtimer.store.hot import HotStore
-from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.quotas import ReplayQuota
-from wangtimer.store.redis.window import MinuteLoad, planned_before
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION, DemandStore, Replay
 from wangtimer.store.sql.firing_lists import FiringFilter, FiringLists
 from wangtimer.store.sql.firings import FiringRecord, FiringStore
 from wangtimer.store.sql.kept_answers import FiringToKeep
 from wangtimer.store.sql.timers import TimerStore
-
-log = structlog.get_logger()
+from wangtimer.timers.demands_in_redis import DemandsInRedis
 
 Item = TypeVar("Item")
 
@@ -101,15 +92,11 @@ class OnDemand:
     demands: DemandStore
     timers: TimerStore
     firings: FiringStore
-    lists: FiringLists
-    hot: HotStore
-    definitions: DefinitionStore
-    load: MinuteLoad
+    firing_lists: FiringLists
+    demands_in_redis: DemandsInRedis
     clock: Clock
     soon_ms: int
-    buckets: BucketRule
-    send_chunk: Callable[[Chunk], None]
-    grants: ReplayQuota
+    replay_quota: ReplayQuota
 
     def fire_now(self, app: str, timer_id: int, keep: FiringToKeep | None = None) -> Firing:
         """Fire a timer now, enabled or not, whatever its schedule, and keep the answer; return the firing.
@@ -118,9 +105,9 @@ class OnDemand:
         `StoreAway`: it may fire all the same.
         """
         now = self._now()
-        (bucket,) = self._buckets_of(app, [now])
+        (bucket,) = self.demands_in_redis.buckets_of(app, [now])
         timer, firing = self.demands.fire_now(app, timer_id, now, bucket, keep)
-        self._tell_redis([timer.definition], [], [firing])
+        self.demands_in_redis.tell([timer.definition], [], [firing])
         return firing
 
     def cancel(self, app: str, timer_id: int, fire_at: int) -> Cancelled:
@@ -132,7 +119,7 @@ class OnDemand:
         timer, record = self.demands.cancel(
             app, timer_id, fire_at, now, lambda read: without(read, fire_at, now, self.soon_ms)
         )
-        return Cancelled(record, self._tell_redis([timer.definition], []))
+        return Cancelled(record, self.demands_in_redis.tell([timer.definition], []))
 
     def replay_these(
         self, app: str, keys: Sequence[tuple[int, int]], rate: Rate, dry_run: bool = False
@@ -150,9 +137,9 @@ class OnDemand:
         assert wanted.app is not None, "a replay names its app"
         _refuse_late_start(rate, self._now())
         if dry_run:
-            matched = self.lists.count(wanted)
+            matched = self.firing_lists.count(wanted)
             return Replayed(matched, remaining=matched)
-        found, matched = self.lists.oldest(wanted, MOST_AT_ONCE)
+        found, matched = self.firing_lists.oldest(wanted, MOST_AT_ONCE)
         replayed, overtaken, undone = self._replay(wanted.app, found, rate)
         return Replayed(matched, tuple(replayed), tuple(overtaken), matched - len(found) + undone)
 
@@ -181,7 +168,7 @@ class OnDemand:
             rows |= self.firings.rows(page)
         purged = {key: row for key, row in as_they_were.items() if key not in rows}
         rows |= purged
-        living = self.lists.living(app, {timer_id for timer_id, _ in rows})
+        living = self.firing_lists.living(app, {timer_id for timer_id, _ in rows})
         reasons = {member.key: _why_not(rows.get(member.key), living) for member in wanted}
         left = [NotReplayed(*key, why) for key, why in reasons.items() if why]
         matched = [rows[key] for key, why in reasons.items() if not why]
@@ -207,7 +194,7 @@ class OnDemand:
             missing = self.demands.missing(timer_id, counted)
             return Backfilled(len(counted), remaining=missing, next_since=None if is_whole else counted[-1])
         moments = _expanded(schedule, since, until)
-        granted = self.grants.take(app, len(moments))
+        granted = self.replay_quota.take(app, len(moments))
         moments = moments[: granted.number]
         rest, _ = _counted(schedule, moments[-1], until) if moments else ([], True)
         stagger = _stagger(rate, now)
@@ -218,8 +205,8 @@ class OnDemand:
             now,
             lambda missing: self._backfilled(app, timer_id, missing, stagger, now),
         )
-        self.grants.give_back(granted, len(made))
-        self._tell_redis([], pending)
+        self.replay_quota.give_back(granted, len(made))
+        self.demands_in_redis.tell([], pending)
         return Backfilled(len(moments), tuple(made), len(rest), moments[-1] if rest else None)
 
     def _replay(
@@ -232,7 +219,7 @@ class OnDemand:
         """
         worn = [row.member.key for row in rows if not may_be_replayed(row.attempt)]
         rows = [row for row in rows if may_be_replayed(row.attempt)]
-        granted = self.grants.take(app, len(rows))
+        granted = self.replay_quota.take(app, len(rows))
         now = self._now()
         stagger = _stagger(rate, now)
         replays = [
@@ -240,7 +227,7 @@ class OnDemand:
                 row,
                 max(stagger.due_at(number), row.fire_at),
                 now,
-                self.buckets.moved(app, row.bucket),
+                self.demands_in_redis.buckets.moved(app, row.bucket),
                 row.member.key in purged,
             )
             for number, row in enumerate(rows[: granted.number])
@@ -250,12 +237,12 @@ class OnDemand:
         is_told = True
         for page in pages_of(replays, REPLAYS_A_TRANSACTION):
             done = self.demands.replay(app, page)
-            is_told = is_told and self._tell_redis([], done)
+            is_told = is_told and self.demands_in_redis.tell([], done)
             replayed += done
             tried += len(page)
             if is_over():
                 break
-        self.grants.give_back(granted, len(replayed))
+        self.replay_quota.give_back(granted, len(replayed))
         keys = {firing.member.key for firing in replayed}
         left = [row.member.key for row in rows[:tried] if row.member.key not in keys]
         unreplayed = [NotReplayed(*key, "it changed meanwhile") for key in left]
@@ -268,36 +255,10 @@ class OnDemand:
         dues = [stagger.due_at(number) for number in range(len(moments))]
         return [
             Firing(timer_id, moment, bucket, FiringKind.BACKFILL, due_at=due_at, asked_at=now)
-            for moment, due_at, bucket in zip(moments, dues, self._buckets_of(app, dues), strict=True)
+            for moment, due_at, bucket in zip(
+                moments, dues, self.demands_in_redis.buckets_of(app, dues), strict=True
+            )
         ]
-
-    def _buckets_of(self, app: str, dues: Sequence[int]) -> list[int]:
-        """Return a bucket for each of these due moments: in turn, over all buckets its minute needs by then."""
-        counts = Counter(due_at // MINUTE_MS for due_at in dues)
-        before = planned_before(self.load, dict(counts))
-        numbers = Counter(before)
-        first = self.buckets.first_of(app)
-        chosen = []
-        for due_at in dues:
-            minute = due_at // MINUTE_MS
-            buckets = self.buckets.buckets_for(before.get(minute, 0) + counts[minute])
-            chosen.append(first + numbers[minute] % buckets)
-            numbers[minute] += 1
-        return chosen
-
-    def _tell_redis(
-        self, definitions: Sequence[Definition], firings: Sequence[Firing], soon: Sequence[Firing] = ()
-    ) -> bool:
-        """Tell Redis what is committed; False where it is away: then the sweep tells it, seconds later."""
-        try:
-            self.definitions.put(definitions)
-            self.hot.add(firings)
-            for chunk in self.hot.arm_now(soon):
-                self.send_chunk(chunk)
-        except StoreAway as error:
-            log.warning("demand_not_in_redis_yet", firings=len(firings) + len(soon), error=str(error))
-            return False
-        return True
 
     def _now(self) -> int:
         return int(self.clock.now_ms())

@@ -39,7 +39,7 @@ class Purger:
 
     firings: FiringStore
     timers: TimerStore
-    answers: KeptAnswers
+    kept_answers: KeptAnswers
     audit: AuditLog
     dead_letters: DeadLetterStore
     clock: Clock
@@ -71,7 +71,7 @@ class Purger:
             purge_firings,
             # A day later than firings, so that none of theirs is left.
             lambda: self._page_by_page(lambda: self.timers.purge(before - DAY_MS, PAGE)),
-            lambda: self._page_by_page(lambda: self.answers.purge(now, PAGE)),
+            lambda: self._page_by_page(lambda: self.kept_answers.purge(now, PAGE)),
             lambda: self._page_by_page(lambda: self.audit.purge(now - self.audited_ms, PAGE)),
             lambda: self._page_by_page(lambda: self.dead_letters.purge(now, self.retention_ms, PAGE)),
         )
@@ -134,12 +134,12 @@ class FinishedPurger:
 
     Two purges at once waste work, and harm nothing.
 
-    `default_days` is for timers without a retention of their own, and for those that are kept only because they failed.
+    `retention_days` is for timers without a retention of their own, and for those kept only because they failed.
     """
 
-    timers: FinishedTimers
+    finished_timers: FinishedTimers
     clock: Clock
-    default_days: int
+    retention_days: int
     # Whether the last purge ended because its time was over.
     has_more: bool = field(default=False, init=False)
 
@@ -148,7 +148,7 @@ class FinishedPurger:
         now = int(self.clock.now_ms())
         ends_at = self.clock.monotonic() + LONGEST_S
         purged, self.has_more = 0, False
-        for days in (*self.timers.kept_days(), None, KEPT_AFTER_FAILURE):
+        for days in (*self.finished_timers.kept_days(), None, KEPT_AFTER_FAILURE):
             purged += self._purge(days, now, ends_at)
         if purged:
             log.info("finished_timers_purged", timers=purged)
@@ -159,7 +159,7 @@ class FinishedPurger:
 
         Timers that wait for an outcome are passed over; the next purge looks at them again, oldest first.
         """
-        upto = now - (self.default_days if days in (None, KEPT_AFTER_FAILURE) else days) * DAY_MS
+        upto = now - (self.retention_days if days in (None, KEPT_AFTER_FAILURE) else days) * DAY_MS
         purged = 0
         behind: tuple[int, int] | None = (-1, 0)
         while behind is not None:
@@ -167,7 +167,7 @@ class FinishedPurger:
             if began_at >= ends_at:
                 self.has_more = True
                 break
-            page = self.timers.delete_page(days, upto, behind, FINISHED_PAGE, now)
+            page = self.finished_timers.delete_page(days, upto, behind, FINISHED_PAGE, now)
             purged += page.deleted
             behind = page.last
             rest_after(self.clock, began_at)
@@ -184,8 +184,8 @@ APPS_AT_ONCE = 100
 class TotalCounter:
     """Counts the timers of each app anew, now and then. Two of them at once waste work, and harm nothing."""
 
-    counts: TotalCounts
-    totals: AppTotals
+    total_counts: TotalCounts
+    app_totals: AppTotals
     clock: Clock
 
     def count_all(self) -> int:
@@ -205,12 +205,12 @@ class TotalCounter:
         return counted
 
     def _to_count(self, before: int, held: set[str]) -> list[str]:
-        found = self.counts.to_count(before, APPS_AT_ONCE + len(held))
+        found = self.total_counts.to_count(before, APPS_AT_ONCE + len(held))
         return [app for app in found if app not in held]
 
     def _count(self, app: str, now: int) -> None:
-        if not self.totals.are_kept(app):
-            self.counts.forget(app)
+        if not self.app_totals.are_kept(app):
+            self.total_counts.forget(app)
             return
-        self.counts.count(app, now)
+        self.total_counts.count(app, now)
         log.info("app_totals_counted", app=app)

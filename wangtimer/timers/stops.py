@@ -25,7 +25,7 @@ log = structlog.get_logger()
 class Stops:
     """Looks at SQL and Redis after the change; `soon_ms` is how long before its moment a firing may be on its way."""
 
-    lists: FiringLists
+    firing_lists: FiringLists
     definitions: DefinitionStore
     clock: Clock
     soon_ms: int
@@ -40,7 +40,7 @@ class Stops:
         # Read after Redis was told: a firing nearer than the reach from now may have been armed before that.
         now = int(self.clock.now_ms())
         try:
-            latest = self.lists.latest_scheduled([timer.id for timer in timers], now)
+            latest = self.firing_lists.latest_scheduled([timer.id for timer in timers], now)
         except StoreAway as error:
             log.warning("stopped_moments_unknown", timers=len(timers), error=str(error))
             return {}

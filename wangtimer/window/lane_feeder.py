@@ -42,7 +42,7 @@ class LaneFeeder:
 
     firings: FiringStore
     lanes: LaneStore
-    budget: LaneBudget
+    lane_budget: LaneBudget
     clock: Clock
 
     def feed(self) -> int:
@@ -79,14 +79,14 @@ class LaneFeeder:
         """Begin to feed the lanes that have room for some of their rest."""
         found = {}
         for lane in self.lanes.with_rest():
-            room = self.budget.room_of(lane)
-            if self.budget.most_of(lane) - room > self.budget.few_of(lane):
+            room = self.lane_budget.room_of(lane)
+            if self.lane_budget.most_of(lane) - room > self.lane_budget.few_of(lane):
                 continue
             since = self.lanes.feed(lane, token)
             if since is not None:
                 found[lane] = _Fed(since, room)
                 # Lanes that are fed together share what is free.
-                self.budget.note(lane, self.budget.most_of(lane))
+                self.lane_budget.note(lane, self.lane_budget.most_of(lane))
         return found
 
     def _bring(self, coming: dict[SharedLane, _Fed], page: list[tuple[SharedLane, DueMember]]) -> int:

@@ -43,7 +43,7 @@ class Sweeper:
     definitions: DefinitionStore
     outbox: Outbox
     clock: Clock
-    shared: Sequence[CopyRefresher]
+    copy_refreshers: Sequence[CopyRefresher]
     _refresher: Refresher = field(init=False)
     _swept: int = field(default=0, init=False)
     _swept_to: Firing | None = field(default=None, init=False)
@@ -51,7 +51,7 @@ class Sweeper:
 
     def __post_init__(self) -> None:
         """Begin with nothing told."""
-        self._refresher = Refresher(self.timers, self.definitions, self.shared)
+        self._refresher = Refresher(self.timers, self.definitions, self.copy_refreshers)
 
     def sweep(self) -> int:
         """Write parked outcomes, add overdue firings, refresh changed definitions; return how many were overdue.

@@ -79,11 +79,11 @@ class Watch:
 class CallbackProcesses:
     """Those who take chunks, as the trigger sees them.
 
-    `send` puts a chunk into their queue, `waiting_chunks` counts those in a queue, and `is_served` tells whether
+    `send_chunk` puts a chunk into their queue, `waiting_chunks` counts those in a queue, and `is_served` tells whether
     anybody takes its messages. `outbox_share` is how much of what they could take may be armed while outcomes wait.
     """
 
-    send: Callable[[Chunk], None]
+    send_chunk: Callable[[Chunk], None]
     waiting_chunks: Callable[[int], int]
     is_served: Callable[[int], bool]
     outbox_share: Callable[[], float]
@@ -116,7 +116,7 @@ class Trigger:
     agenda: Agenda
     lost: SliceReload
     clock: Clock
-    rule: ArmRule
+    arm_rule: ArmRule
     credits: Credits
     takers: CallbackProcesses
     is_stopping: Callable[[], bool]
@@ -179,22 +179,24 @@ class Trigger:
     def _may_arm(self, watch: Watch) -> bool:
         """Tell whether callback processes take what is armed, and few messages wait for them."""
         queue = watch.slice.queue
-        return self.takers.is_served(queue) and self.takers.waiting_chunks(queue) <= self.rule.queue_most
+        return self.takers.is_served(queue) and self.takers.waiting_chunks(queue) <= self.arm_rule.queue_most
 
     def _credit(self, watch: Watch) -> int:
         """Return how many may stand armed. A past minute is worked off slowly, so that the present stays on time."""
         if self._is_past(watch.slice):
-            return min(watch.share.own, self.rule.catch_up_a_turn)
+            return min(watch.share.own, self.arm_rule.catch_up_a_turn)
         return self.credits.of(watch.share)
 
     def _backlog_room(self, watch: Watch, credit: int) -> BacklogRoom:
         """Return how a backlog is armed: in full chunks; after a long wait for one, as many as there is room for."""
         if self.clock.monotonic() - watch.backlog_armed_at >= BACKLOG_PATIENCE_S:
             return BacklogRoom(anyway=ceil(credit / BACKLOG_ANYWAY_SHARE))
-        return BacklogRoom(full=max(1, min(self.rule.chunk_size, credit // 2)))
+        return BacklogRoom(full=max(1, min(self.arm_rule.chunk_size, credit // 2)))
 
     def _has_more_to_arm(self, turn: Turn) -> bool:
-        return turn.next_due_at is not None and turn.next_due_at <= self.clock.now_ms() + self.rule.lead_ms
+        return (
+            turn.next_due_at is not None and turn.next_due_at <= self.clock.now_ms() + self.arm_rule.lead_ms
+        )
 
     def _is_past(self, slice_: Slice) -> bool:
         return self.clock.now_ms() > slice_.ends_at + LONG_OVER_MS
@@ -206,7 +208,7 @@ class Trigger:
         watch.turned_at = now
         if watch.turns == 1:
             return turn.is_empty
-        return turn.took_lock and since_last < self.rule.lock_ms / 1_000 - 0.5
+        return turn.took_lock and since_last < self.arm_rule.lock_ms / 1_000 - 0.5
 
     def _send(self, watch: Watch, members: tuple[DueMember, ...]) -> None:
         if members:
@@ -216,8 +218,8 @@ class Trigger:
             alike = tuple(due for due in members if is_backlog(due.due_at, now) is is_late)
             if alike and is_late:
                 watch.backlog_armed_at = watch.armed_at
-            for chunk in chunks_of(watch.slice, alike, self.rule.chunk_size):
-                self.takers.send(chunk)
+            for chunk in chunks_of(watch.slice, alike, self.arm_rule.chunk_size):
+                self.takers.send_chunk(chunk)
 
     def _may_close(self, watch: Watch, turn: Turn) -> bool:
         if turn.armed or turn.now_armed:
@@ -227,14 +229,14 @@ class Trigger:
             return False
         if turn.next_due_at is None:
             return True
-        return turn.next_due_at - self.rule.lead_ms - self.clock.now_ms() > IDLE_AHEAD_MS
+        return turn.next_due_at - self.arm_rule.lead_ms - self.clock.now_ms() > IDLE_AHEAD_MS
 
     def _close(self, watch: Watch) -> None:
         """Put the slice off, look, note its next need; a crash or an add at any step leaves an agenda entry.
 
         The slice is put off for as long as the lock of a dead trigger would last.
         """
-        put_off = int(self.clock.now_ms()) + self.rule.lock_ms
+        put_off = int(self.clock.now_ms()) + self.arm_rule.lock_ms
 
         def close() -> None:
             self.agenda.begin_closing(watch.slice, watch.token, put_off)
@@ -260,19 +262,19 @@ class Trigger:
     def _pause_s(self, slice_: Slice, turn: Turn) -> float:
         """Return the longest pause, which fills chunks, after which the next member is armed in time."""
         if self._is_past(slice_):
-            return self.rule.turn_ms / 1_000
+            return self.arm_rule.turn_ms / 1_000
         now = self.clock.now_ms()
         pause_ms = self._until_place_ms(slice_, now)
         if turn.next_due_at is not None:
             if is_backlog(turn.next_due_at, now):
                 return BACKLOG_PAUSE_S
-            latest = turn.next_due_at - (self.rule.lead_ms - self.rule.turn_ms)
+            latest = turn.next_due_at - (self.arm_rule.lead_ms - self.arm_rule.turn_ms)
             pause_ms = min(pause_ms, latest - now)
         return max(pause_ms / 1_000, SHORTEST_PAUSE_S)
 
     def _until_place_ms(self, slice_: Slice, now: float) -> float:
         """Return the time until the slice's next place: at most `turn_ms`, so that no pause gets longer."""
-        turn_ms = self.rule.turn_ms
+        turn_ms = self.arm_rule.turn_ms
         place = SHARE_WITHOUT_PLACES + (1 - SHARE_WITHOUT_PLACES) * (slice_.bucket * GOLDEN_RATIO % 1)
         until_ms = (place * turn_ms - now) % turn_ms
         return until_ms if until_ms > SHORTEST_PAUSE_S * 1_000 else turn_ms

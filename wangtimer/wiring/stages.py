@@ -10,11 +10,7 @@ from wangtimer.planning.migrator import Migrator, PlanRule
 from wangtimer.planning.schedule_followers import CalendarFollower, RulesFollower
 from wangtimer.store.redis.outbox import OutboxRoom
 from wangtimer.store.redis.process_marks import StrainMark
-from wangtimer.store.redis.quotas import ReplayQuota
 from wangtimer.store.refresher import CopyRefresher
-from wangtimer.store.sql.finished_timers import FinishedTimers
-from wangtimer.store.sql.schedule_rules import ScheduleRuleStore
-from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.timers.app_stopper import AppStopper
 from wangtimer.timers.batches import Batches
 from wangtimer.timers.on_demand import OnDemand
@@ -25,7 +21,7 @@ from wangtimer.window.feeder import Feeder
 from wangtimer.window.lane_feeder import LaneFeeder
 from wangtimer.window.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.window.sweeper import Sweeper
-from wangtimer.window.trigger import ArmRule, CallbackProcesses, SliceReload, Trigger
+from wangtimer.window.trigger import ArmRule, CallbackProcesses, Trigger
 from wangtimer.wiring.delivery import DeliveryParts
 from wangtimer.wiring.parts import PartOf, once
 
@@ -35,152 +31,63 @@ part: "PartOf[StageParts]" = once
 class StageParts(DeliveryParts):
     """The stages."""
 
-    @once
-    def calendar_follower(self) -> CalendarFollower:
-        """Gives timers the new days of the calendars that they name."""
-        return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
+    soon_ms = part(lambda parts: parts.settings.lead_ms + parts.settings.turn_ms)
+    buckets = part(BucketRule, most=lambda parts: parts.settings.most_buckets)
 
     @once
-    def rules_follower(self) -> RulesFollower:
-        """Plans timers anew whose zone or built-in calendar has other rules than before."""
-        return RulesFollower(self.registrar, ScheduleRuleStore(self.database, self.bad_timers), self.clock)
+    def near(self) -> NearRule:
+        """What a request plans itself."""
+        return NearRule(self.settings.near_s * 1_000, self.settings.plan_most_moments, self.soon_ms)
+
+    registrar = part(Registrar)
+    batches = part(Batches)
+    stops = part(Stops)
+    on_demand = part(OnDemand)
+    app_stopper = part(AppStopper)
+    signing_changes = part(SigningChanges)
+    target_changes = part(TargetChanges)
 
     @once
-    def signing_changes(self) -> SigningChanges:
-        """What apps change of how their calls are signed."""
-        return SigningChanges(self.signing_store, self.signing_copies, self.clock, self.settings.lead_ms)
-
-    @once
-    def target_changes(self) -> TargetChanges:
-        """What apps change of their named targets."""
-        return TargetChanges(self.target_store, self.target_copies, self.clock, self.settings.lead_ms)
-
-    @once
-    def registrar(self) -> Registrar:
-        """What business services ask for."""
-        s = self.settings
-        near = NearRule(s.near_s * 1_000, s.plan_most_moments, s.lead_ms + s.turn_ms)
-        return Registrar(
-            self.timers,
-            self.hot,
-            self.definitions,
-            self.load,
-            self.clock,
-            near,
-            self._buckets,
-            self.broker.send_chunk,
-        )
-
-    @once
-    def batches(self) -> Batches:
-        """What business services ask for of many timers at once."""
-        return Batches(
-            self.registrar,
-            TimerBatches(self.database, self.seals, self.app_totals, self.why_no_task),
-            self.clock,
-        )
-
-    @once
-    def stops(self) -> Stops:
-        """Whether a disable or delete came in time."""
-        soon_ms = self.settings.lead_ms + self.settings.turn_ms
-        return Stops(self.firing_lists, self.definitions, self.clock, soon_ms)
-
-    @once
-    def on_demand(self) -> OnDemand:
-        """What people ask for of single firings."""
-        return OnDemand(
-            self.demands,
-            self.timers,
-            self.firings,
-            self.firing_lists,
-            self.hot,
-            self.definitions,
-            self.load,
-            self.clock,
-            self.settings.lead_ms + self.settings.turn_ms,
-            self._buckets,
-            self.broker.send_chunk,
-            self.replay_quota,
-        )
-
-    replay_quota = part(lambda parts: ReplayQuota(parts.app_directory, parts.quotas))
-
-    @once
-    def migrator(self) -> Migrator:
-        """Makes firings of the moments of timers."""
+    def plan_rule(self) -> PlanRule:
+        """How timers are planned."""
         s = self.settings
         ahead = Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms)
-        rule = PlanRule(ahead, s.plan_page_timers, s.near_s * 1_000, s.window_ms, s.plan_threads)
-        return Migrator(
-            self.timers,
-            self.hot,
-            self.definitions,
-            self.load,
-            self.clock,
-            rule,
-            self._buckets,
-            self.bad_timers,
-            self.strain_mark.counts,
-            self.stopping.is_set,
-            self.rules_follower.may_plan,
-        )
+        return PlanRule(ahead, s.plan_page_timers, s.near_s * 1_000, s.window_ms, s.plan_threads)
 
-    strain_mark = part(lambda parts: StrainMark(parts.redis, parts.keys))
+    calendar_follower = part(CalendarFollower, send_follow=lambda parts: parts.broker.send_follow)
+    rules_follower = part(RulesFollower)
+    strain_mark = part(StrainMark)
+    migrator = part(
+        Migrator,
+        is_strained=lambda parts: parts.strain_mark.counts,
+        may_plan=lambda parts: parts.rules_follower.may_plan,
+    )
+
+    scheduler = part(Scheduler, send_trigger=lambda parts: parts.broker.send_trigger)
 
     @once
-    def scheduler(self) -> Scheduler:
-        """Sends slices to triggers."""
-        return Scheduler(
-            self.agenda,
-            self.slices,
-            self.clock,
-            self.settings.arm_credit,
-            self.broker.send_trigger,
-        )
-
-    @once
-    def trigger(self) -> Trigger:
-        """Arms firings."""
-        broker = self.broker
-        takers = CallbackProcesses(
-            broker.send_chunk, broker.waiting_chunks, self.app_queues.is_served, self.outbox_room.share
-        )
-        return Trigger(
-            self.slices,
-            self.agenda,
-            SliceReload(self.firings, self.hot),
-            self.clock,
-            self._arm_rule(),
-            Credits(self.settings.arm_credit),
-            takers,
-            self.stopping.is_set,
-        )
-
-    @once
-    def outbox_room(self) -> OutboxRoom:
-        """How much may be armed while outcomes wait for SQL."""
-        return OutboxRoom(self.outbox, self.settings.outbox_mb * 1_000_000, self.clock.monotonic)
-
-    def _arm_rule(self) -> ArmRule:
+    def arm_rule(self) -> ArmRule:
+        """How firings are armed."""
         s = self.settings
-        catch_up_a_turn = s.catch_up_per_s * s.turn_ms // 1_000 // PAST_AT_ONCE
-        return ArmRule(
-            s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most, max(1, catch_up_a_turn)
-        )
+        a_turn = max(1, s.catch_up_per_s * s.turn_ms // 1_000 // PAST_AT_ONCE)
+        return ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most, a_turn)
 
-    @once
-    def sweeper(self) -> Sweeper:
-        """Repairs what a death or a lost message has left behind."""
-        return Sweeper(
-            self.timers,
-            self.firings,
-            self.hot,
-            self.definitions,
-            self.outbox,
-            self.clock,
-            self.copy_refreshers,
-        )
+    outbox_room = part(
+        OutboxRoom,
+        most_bytes=lambda parts: parts.settings.outbox_mb * 1_000_000,
+        monotonic=lambda parts: parts.clock.monotonic,
+    )
+    takers = part(
+        CallbackProcesses,
+        waiting_chunks=lambda parts: parts.broker.waiting_chunks,
+        is_served=lambda parts: parts.app_queues.is_served,
+        outbox_share=lambda parts: parts.outbox_room.share,
+    )
+    trigger = part(Trigger, credits=lambda parts: Credits(parts.settings.arm_credit))
+
+    feeder = part(Feeder)
+    lane_feeder = part(LaneFeeder)
+    sweeper = part(Sweeper)
 
     @once
     def copy_refreshers(self) -> tuple[CopyRefresher, ...]:
@@ -190,48 +97,10 @@ class StageParts(DeliveryParts):
             CopyRefresher("target", self.target_store.changed_behind, self.target_copies.put, names=2),
         )
 
-    lane_feeder = part(lambda parts: LaneFeeder(parts.firings, parts.lanes, parts.lane_budget, parts.clock))
-    app_stopper = part(lambda parts: AppStopper(parts.apps, parts.timer_lists, parts.batches, parts.clock))
-
-    @once
-    def feeder(self) -> Feeder:
-        """Fills the window."""
-        return Feeder(
-            self.timers,
-            self.firings,
-            self.hot,
-            self.definitions,
-            self.window,
-            self.clock,
-            self._definitions_live_s,
-        )
-
-    @once
-    def purger(self) -> Purger:
-        """Deletes what is past retention."""
-        retention_ms = self.settings.retention_days * DAY_MS
-        audited_ms = self.settings.audit_days * DAY_MS
-        return Purger(
-            self.firings,
-            self.timers,
-            self.kept_answers,
-            self.audit,
-            self.dead_letters,
-            self.clock,
-            retention_ms,
-            audited_ms,
-        )
-
-    @once
-    def finished_purger(self) -> FinishedPurger:
-        """Deletes finished timers that are kept no longer."""
-        return FinishedPurger(
-            FinishedTimers(self.database, self.app_totals), self.clock, self.settings.retention_days
-        )
-
-    total_counter = part(lambda parts: TotalCounter(parts.total_counts, parts.app_totals, parts.clock))
-
-    @once
-    def _buckets(self) -> BucketRule:
-        s = self.settings
-        return BucketRule(s.firings_per_bucket, s.most_buckets, self.app_queues.number_of)
+    purger = part(
+        Purger,
+        retention_ms=lambda parts: parts.settings.retention_days * DAY_MS,
+        audited_ms=lambda parts: parts.settings.audit_days * DAY_MS,
+    )
+    finished_purger = part(FinishedPurger)
+    total_counter = part(TotalCounter)

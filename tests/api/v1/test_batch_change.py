@@ -244,7 +244,7 @@ def test_sql_away_midway_is_told_of_each_and_can_be_asked_again(
 
     made(world, "a", "b", enabled=True)
     with monkeypatch.context() as lossy:
-        lossy.setattr(type(world.wiring.batches.timers), "disable", be_away)
+        lossy.setattr(type(world.wiring.batches.timer_batches), "disable", be_away)
         answered = change(world, "Disable", all=True)
     assert {code for _, _, code in failed(answered)} == {50301}
     assert counts(change(world, "Disable", all=True)) == (2, 2, 0, 0)

@@ -216,7 +216,7 @@ def test_of_batches_of_the_same_keys_at_once_each_key_is_made_once(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = Barrier(3, timeout=10)
-    batches = world.wiring.batches.timers
+    batches = world.wiring.batches.timer_batches
     store = batches.create
 
     def store_together(*given: Any) -> Any:

@@ -184,7 +184,7 @@ def test_a_new_timer_gives_its_secrets_themselves(
 
 def test_without_a_key_only_timers_without_secrets_are_stored(small_world: V1World) -> None:
     wiring = small_world.wiring
-    wiring.seals = wiring.timers._seals = wiring.batches.timers.seals = NO_KEYS
+    wiring.seals = wiring.timers._seals = wiring.batches.timer_batches.seals = NO_KEYS
     refused = small_world.send("POST", TIMERS, {"key": "expire", "schedule": EVERY, "target": TARGET})
     assert (refused.status, refused.json["pointer"]) == (400, "/target/headers/Authorization")
     assert "WANGTIMER_SECRET_KEYS_FILE" in refused.json["detail"]

@@ -118,17 +118,19 @@ def test_a_process_without_the_key_of_a_certificate_leaves_calls_with_tls_to_oth
     world.wiring.ways_out_mark.write("m")
     world.wiring.ways_out.read()
     with pytest.raises(UnusableTls, match=r"timer 7 cannot be called with TLS: .* no key 'other'"):
-        world.wiring.requests.call_of(definition_of("https://a.example/"), None)
+        world.wiring.request_maker.call_of(definition_of("https://a.example/"), None)
     assert issubclass(UnusableTls, UnopenedSecrets)  # so the firing waits, and does not fail
     plain = definition_of("http://a.example/")
-    assert world.wiring.requests.call_of(plain, None) == plain.notify
+    assert world.wiring.request_maker.call_of(plain, None) == plain.notify
     of_bank = definition_of("https://a.example/")._replace(app="bank")
-    assert world.wiring.requests.call_of(of_bank, None) == of_bank.notify
+    assert world.wiring.request_maker.call_of(of_bank, None) == of_bank.notify
     through = definition_of("/a")
     with pytest.raises(UnusableTls):
-        world.wiring.requests.call_of(through, NamedTarget("shop", "orders", 1, Notify("https://a.example/")))
+        world.wiring.request_maker.call_of(
+            through, NamedTarget("shop", "orders", 1, Notify("https://a.example/"))
+        )
     assert (
-        world.wiring.requests.call_of(
+        world.wiring.request_maker.call_of(
             through, NamedTarget("shop", "orders", 1, Notify("http://a.example/"))
         ).url
         == "http://a.example/a"

@@ -30,7 +30,7 @@ class V1World(World):
 
 def lose_sql_after_one_transaction(world: V1World, patched: pytest.MonkeyPatch) -> None:
     """Let one transaction of a batch of new timers through; for all later ones SQL is away."""
-    batches = type(world.wiring.batches.timers)
+    batches = type(world.wiring.batches.timer_batches)
     store, calls = batches.create, list[int]()
 
     def then_be_away(self: Any, *given: Any) -> Any:

@@ -164,7 +164,9 @@ PROMISES = (
         "a-replay-goes-by-the-app-s-present-queue",
         "a replay of an older firing goes by the queue that its app has now.",
         breaks="A replay keeps the bucket that the firing was planned into.",
-        by=Mutation("OnDemand._replay", "self.buckets.moved(app, row.bucket),", "row.bucket,"),
+        by=Mutation(
+            "OnDemand._replay", "self.demands_in_redis.buckets.moved(app, row.bucket),", "row.bucket,"
+        ),
         red="tests/stages/test_own_queues.py::test_fire_now_goes_by_the_queue_and_so_does_a_replay_of_an_older_firing",
     ),
     Promise(
@@ -382,7 +384,7 @@ PROMISES = (
         by=Mutation(
             "CalendarFollower.ask",
             """
-            if self.followers.uploads_to_follow(1):
+            if self.calendar_followers.uploads_to_follow(1):
                 self.send_follow()
             """,
             "return",

@@ -88,8 +88,8 @@ PROMISES = (
         breaks="Redis is asked which queue an app has whether there may be any or not.",
         by=Mutation(
             "AppQueues.number_of",
-            "return self.own.number_of(self.queues.lately().get(app)) if self.own.names else 0",
-            "return self.own.number_of(self.queues.lately().get(app))",
+            "self.own_queues.number_of(self.queues_replica.lately().get(app)) if self.own_queues.names else 0",
+            "self.own_queues.number_of(self.queues_replica.lately().get(app))",
         ),
         red="tests/store/test_app_queues.py::test_without_names_in_the_settings_nothing_is_asked_for_any_app",
     ),

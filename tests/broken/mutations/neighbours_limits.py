@@ -58,7 +58,9 @@ PROMISES = (
         "no target has more calls of an app at once than the app's limit, though a process is killed.",
         breaks="A dead process' permits end with its lease.",
         by=(
-            Mutation("PermitStore.__init__", "self._usual_ms = timeout_ms", "self._usual_ms = 4_000"),
+            Mutation(
+                "PermitStore.__init__", "self._usual_ms = callback_timeout_ms", "self._usual_ms = 4_000"
+            ),
             Mutation("MemoryPermits.__init__", "self._usual_ms = timeout_ms", "self._usual_ms = 4_000"),
         ),
         red=(

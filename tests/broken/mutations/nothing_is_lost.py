@@ -97,8 +97,8 @@ PROMISES = (
         breaks="Nobody looks for those whose time is over.",
         by=Mutation(
             "LongWork._sweep",
-            "page, next_key = self.accepted.overdue(self._now, PAGE, self._swept_to)",
-            "page, next_key = self.accepted.overdue(0, PAGE, self._swept_to)",
+            "page, next_key = self.accepted_firings.overdue(self._now, PAGE, self._swept_to)",
+            "page, next_key = self.accepted_firings.overdue(0, PAGE, self._swept_to)",
         ),
         red="tests/testing/test_long_work.py::test_without_a_word_in_time_it_is_tried_again_as_often_as_its_policy_says_and_is_a_dead_letter",
     ),

@@ -90,7 +90,7 @@ PROMISES = (
         breaks="What was planned goes by its queue for ever.",
         by=Mutation(
             "AppQueues.serving",
-            "return number if name in self.queues.lately().values() else 0",
+            "return number if name in self.queues_replica.lately().values() else 0",
             "return number",
         ),
         red="tests/stages/test_own_queues.py::test_an_app_that_gets_its_queue_back_by_nobody_loses_nothing",

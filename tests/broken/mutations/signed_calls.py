@@ -66,7 +66,7 @@ PROMISES = (
         breaks="Tokens are made with the secret.",
         by=Mutation(
             "LongWork._member",
-            "attempt = self.tokens.attempt_of(token, timer_id, fire_at)",
+            "attempt = self.ack_tokens.attempt_of(token, timer_id, fire_at)",
             "attempt = int(token[0])",
         ),
         red="tests/testing/test_long_work.py::test_who_knows_the_apps_signing_secret_cannot_make_a_token",

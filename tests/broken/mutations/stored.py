@@ -74,9 +74,9 @@ PROMISES = (
             ),
             Mutation(
                 "Batches._store",
-                "created = self.timers.create(app, drafts, now, self.registrar.firings_of)",
+                "created = self.timer_batches.create(app, drafts, now, self.registrar.firings_of)",
                 """
-                created = self.timers.create(app, drafts, now, self.registrar.firings_of)
+                created = self.timer_batches.create(app, drafts, now, self.registrar.firings_of)
                 self.enable([one for one in created.timers if isinstance(one, Timer)])
                 """,
             ),

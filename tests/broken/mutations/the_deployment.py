@@ -58,8 +58,8 @@ PROMISES = (
         breaks="A queue counts as taken however long ago a process was there.",
         by=Mutation(
             "AppQueues.unserved",
-            "return [name for name in self.own.names if name in wanted and seen.get(name, 0) <= since]",
-            "return [name for name in self.own.names if name in wanted and name not in seen]",
+            "return [name for name in self.own_queues.names if name in wanted and seen.get(name, 0) <= since]",
+            "return [name for name in self.own_queues.names if name in wanted and name not in seen]",
         ),
         red="tests/store/test_app_queues.py::test_a_queue_is_served_while_a_process_says_so",
     ),

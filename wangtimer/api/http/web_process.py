@@ -4,9 +4,10 @@ from contextlib import suppress
 from ctypes import CDLL
 from threading import Lock
 
+from wangtimer.base.punctuality import spare_long_collections
 from wangtimer.base.settings import read_settings
 from wangtimer.core.errors import StoreAway
-from wangtimer.wiring import Wiring, build, spare_long_collections
+from wangtimer.wiring import Wiring, build
 
 # glibc has up to eight heaps for each core, and each keeps what the largest requests of its threads took.
 MOST_HEAPS = 2

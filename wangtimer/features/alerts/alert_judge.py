@@ -34,7 +34,7 @@ class AlertJudge:
     """
 
     troubles: AlertTroubles
-    messages: AlertMessages
+    alert_messages: AlertMessages
     clock: Clock
     pace: Pace
     tell: Callable[[], None]
@@ -63,7 +63,7 @@ class AlertJudge:
         if judged or over:
             log.info("alerts_judged", notes=judged, over=over)
         if self.pace.is_due():
-            self.messages.forget_tests(int(self.clock.now_ms()) - TESTS_REMEMBERED_MS)
+            self.alert_messages.forget_tests(int(self.clock.now_ms()) - TESTS_REMEMBERED_MS)
         if self._away is not None:
             raise self._away
         return judged

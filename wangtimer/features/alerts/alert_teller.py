@@ -18,7 +18,6 @@ from wangtimer.core.alerts.robots import posting, refusal
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.origin import read_url
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signature import signature_lines
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.call_options import Timeouts
@@ -26,6 +25,7 @@ from wangtimer.core.timers.secret_parts import without
 from wangtimer.features.alerts.mailer import Mailer, MailNotTaken
 from wangtimer.store.sql.alert_messages import NOT_TRIED_PAUSE_MS, AlertMessages, TakenMessage
 from wangtimer.store.sql.alert_rules import AlertRuleStore
+from wangtimer.store.sql.signing_store import SigningStore
 
 log = structlog.get_logger()
 
@@ -116,18 +116,18 @@ class AlertTeller:
 
     def __init__(
         self,
-        rules: AlertRuleStore,
-        messages: AlertMessages,
-        signing_of: Callable[[str], AppSigning],
+        alert_rules: AlertRuleStore,
+        alert_messages: AlertMessages,
+        signing_store: SigningStore,
         engine: Delivery,
         mailer: Mailer | None,
         clock: Clock,
         has_rules: Callable[[], bool],
         tls_fault_of: Callable[[str], str],
     ) -> None:
-        self._rules = rules
-        self._messages = messages
-        self._signing_of = signing_of
+        self._rules = alert_rules
+        self._messages = alert_messages
+        self._signings = signing_store
         self._engine = engine
         self._mailer = mailer
         self._clock = clock
@@ -264,7 +264,7 @@ class AlertTeller:
     def _webhook(self, taken: TakenMessage, to: Destination, now: int) -> Request:
         body, message_id = taken.message.body(taken.created_at), _id_of(taken).encode()
         stamps = b"webhook-id: %b\r\n" % message_id
-        if keys := self._signing_of(taken.message.app).keys_at(now):
+        if keys := self._signings.present(taken.message.app, now).keys_at(now):
             stamps += signature_lines(keys, message_id, now // 1_000, body)
         headers = (("Content-Type", "application/json"), ("X-WangTimer-App", taken.message.app))
         return Request(to.url, "POST", headers, body, stamps, taken.message.app, ANSWER_BYTES)

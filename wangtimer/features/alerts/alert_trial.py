@@ -28,7 +28,7 @@ class TrialAnswer:
 class AlertTrial:
     """The message goes the way of every message: the API itself calls nobody."""
 
-    messages: AlertMessages
+    alert_messages: AlertMessages
     clock: Clock
     waiting: Semaphore = field(default_factory=lambda: Semaphore(MOST_WAITING))
     _apps: set[str] = field(default_factory=set, init=False)
@@ -56,7 +56,7 @@ class AlertTrial:
         if not self.waiting.acquire(blocking=False):
             return TrialAnswer(None, error=f"other tests are under way; ask again in {PATIENCE_S:.0f} s")
         try:
-            message_id = self.messages.ask_test(app, rule, int(self.clock.now_ms()))
+            message_id = self.alert_messages.ask_test(app, rule, int(self.clock.now_ms()))
             if message_id is None:
                 seconds = BETWEEN_MS // 1_000
                 return TrialAnswer(
@@ -69,7 +69,7 @@ class AlertTrial:
     def _awaited(self, message_id: int) -> TrialAnswer:
         ends_at = self.clock.monotonic() + PATIENCE_S
         while True:
-            if (answer := self.messages.answer_of(message_id)) is not None:
+            if (answer := self.alert_messages.answer_of(message_id)) is not None:
                 return TrialAnswer(**orjson.loads(answer))
             if self.clock.monotonic() >= ends_at:
                 return TrialAnswer(None, error="no callback process has sent it yet; see whether one runs")

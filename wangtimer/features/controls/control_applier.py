@@ -62,8 +62,8 @@ class ControlApplier:
     are free for the rest.
     """
 
-    controls: ReplyControlStore
-    lists: TimerLists
+    reply_controls: ReplyControlStore
+    timer_lists: TimerLists
     registrar: Registrar
     clock: Clock
     pace: ControlPace
@@ -120,7 +120,7 @@ class ControlApplier:
         kinds = list(self._behind)
         while kinds and not self._is_over:
             for are_gone in tuple(kinds):
-                page = self.controls.behind(self._behind[are_gone], PAGE, are_gone=are_gone)
+                page = self.reply_controls.behind(self._behind[are_gone], PAGE, are_gone=are_gone)
                 last = _last_of_each(page)
                 controls = {timer_id: page[key] for timer_id, key in last.items()}
                 applied = self._apply_gone(controls) if are_gone else self._apply(controls)
@@ -128,7 +128,7 @@ class ControlApplier:
                 told = {key: _why_not(page[key], fault) for key, fault in faults}
                 stays = applied.away.keys() | applied.left
                 done = [key for key in page if key[0] not in stays]
-                self.controls.forget(done, told)
+                self.reply_controls.forget(done, told)
                 number += len(done)
                 all_away |= applied.away
                 self._behind[are_gone] = self._next_behind(are_gone, page, applied.left)
@@ -148,7 +148,7 @@ class ControlApplier:
         """Disable timers whose targets are gone, an app's together, until the round is over."""
         away: dict[int, StoreAway] = {}
         left: set[int] = set()
-        apps = self.lists.apps_of(controls) if controls else {}
+        apps = self.timer_lists.apps_of(controls) if controls else {}
         for app, called in _of_apps(controls, apps).items():
             if self._is_over:
                 left |= called.keys()
@@ -160,7 +160,7 @@ class ControlApplier:
         """Change timers in the order of their ids, until the round is over, or SQL is away for several."""
         faults: dict[int, str] = {}
         away: dict[int, StoreAway] = {}
-        apps = self.lists.apps_of(controls) if controls else {}
+        apps = self.timer_lists.apps_of(controls) if controls else {}
         left = deque(sorted(apps))
         while left and len(away) < MOST_AWAY:
             timer_id = left.popleft()
@@ -311,8 +311,8 @@ class GoneStopper:
     that one ends as after any failure.
     """
 
-    lists: TimerLists
-    targets: TargetStore
+    timer_lists: TimerLists
+    target_store: TargetStore
     batches: Batches
 
     def stop(self, app: str, called: Mapping[int, ReplyControl]) -> dict[int, StoreAway]:
@@ -321,7 +321,7 @@ class GoneStopper:
         Those that cannot be read here are disabled too. Raises `StoreAway` where it is away for all.
         """
         versions: dict[str, int] = {"": 0}
-        found = self.lists.of_ids(app, list(called))
+        found = self.timer_lists.of_ids(app, list(called))
         if found.bad:
             self.batches.disable_unread(list(found.bad))
         chosen = [
@@ -345,7 +345,7 @@ class GoneStopper:
         name = timer.definition.notify.target
         if name not in versions:
             try:
-                versions[name] = self.targets.get(timer.definition.app, name).version
+                versions[name] = self.target_store.get(timer.definition.app, name).version
             except UnknownTarget:
                 versions[name] = 0
         return versions[name]

@@ -24,10 +24,10 @@ class EgressWatch:
     """One thread of its own: look-ups, logs and Redis may take their time, and the engine's thread waits for none."""
 
     def __init__(
-        self, egress: Egress, count: RefusalCount, clock: Clock, look_up: LookUp | None = None
+        self, egress: Egress, refusal_count: RefusalCount, clock: Clock, look_up: LookUp | None = None
     ) -> None:
         self._egress = egress
-        self._count = count
+        self._count = refusal_count
         self._clock = clock
         self._look_up = look_up
         self._look_up_at = clock.monotonic() + LOOK_UP_EVERY_S

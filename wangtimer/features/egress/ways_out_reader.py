@@ -31,18 +31,18 @@ class WaysOutReader:
 
     def __init__(
         self,
-        replica: WaysOutMark,
+        ways_out_mark: WaysOutMark,
         open_key: OpenKey,
         egress: Egress,
         tls: Tls,
-        authorities: str,
+        callback_authorities: str,
     ) -> None:
-        self._replica = replica
-        replica.on_mark = self._note_mark
+        self._replica = ways_out_mark
+        ways_out_mark.on_mark = self._note_mark
         self._open_key = open_key
         self._egress = egress
         self._tls = tls
-        self._authorities = authorities
+        self._authorities = callback_authorities
         self._mark: str | None = None
         self._made: dict[str, tuple[WayOut, ssl.SSLContext | str]] = {}
         self._is_known, self._has_changed = Event(), Event()

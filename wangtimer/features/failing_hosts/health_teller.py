@@ -35,9 +35,9 @@ class HealthTeller:
     * An entry of a process that has ended is struck out by any process that gets an answer of its host.
     """
 
-    def __init__(self, engine: HealthSource, record: FailingHostRecord, clock: Clock) -> None:
+    def __init__(self, engine: HealthSource, failing_hosts: FailingHostRecord, clock: Clock) -> None:
         self._engine = engine
-        self._record = record
+        self._record = failing_hosts
         self._clock = clock
         self._told: set[HostKey] = set()
         self._is_first = True

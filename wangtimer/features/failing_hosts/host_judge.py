@@ -30,9 +30,9 @@ ANSWER = Caller(None, "the host answered", None, frozenset(), "")
 class HostJudge:
     """Disables hosts that failed for `days_ms` (0: none), and enables those that answer. Two may run at once."""
 
-    failing: FailingHostRecord
-    store: DisabledHostStore
-    replica: Replica[frozenset[HostKey]]
+    failing_hosts: FailingHostRecord
+    disabled_hosts: DisabledHostStore
+    disabled_hosts_replica: Replica[frozenset[HostKey]]
     clock: Clock
     days_ms: int
     pace: Pace
@@ -52,24 +52,24 @@ class HostJudge:
         now = int(self.clock.now_ms())
         due = [
             _disabled(host, now)
-            for host in self.failing.present()
+            for host in self.failing_hosts.present()
             if host.failed_at - host.since >= self.days_ms
         ]
         if not due:
             return
         with calling(JUDGE):
-            new = self.store.disable(due, self.days_ms)
+            new = self.disabled_hosts.disable(due, self.days_ms)
         if new:
             log.warning("hosts_disabled", hosts=_shown(host.key for host in new), number=len(new))
-            self.replica.tell()
+            self.disabled_hosts_replica.tell()
 
     def note_answers(self, keys: list[HostKey]) -> None:
         """Enable hosts that answered, and tell callback processes. Raises `StoreAway`."""
         with calling(ANSWER):
-            enabled = self.store.answered(keys, int(self.clock.now_ms()))
+            enabled = self.disabled_hosts.answered(keys, int(self.clock.now_ms()))
         if enabled:
             log.info("hosts_enabled", number=enabled, answered=_shown(keys))
-        self.replica.tell()
+        self.disabled_hosts_replica.tell()
 
 
 def _shown(keys: Iterable[HostKey]) -> list[HostKey]:

@@ -12,8 +12,8 @@ from wangtimer.store.redis.keys import Keys
 class Agenda:
     """The ordered index of slices; an entry leaves only when a trigger closes its slice."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys) -> None:
+        self._connection = redis
         self._keys = keys
 
     def needs_until(self, moment: int, limit: int, past: int, past_limit: int) -> tuple[Slice, ...]:

@@ -37,8 +37,8 @@ class BadTimer:
 class BadRecord(BadTimers):
     """Notes in the log and in Redis; each process names a timer once a minute for the same reason."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys, clock: Clock) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys, clock: Clock) -> None:
+        self._connection = redis
         # A sorted set of "timer reason" by when it was last seen (ms UTC), and a count.
         self._key = keys.bad_timers
         self._notes_key = keys.bad_notes

@@ -43,8 +43,8 @@ class CalendarDays:
     However often an app uploads, Redis keeps `MOST_OF_APP` of its uploads: those that definitions named last.
     """
 
-    def __init__(self, connection: RedisConnection, keys: Keys, clock: Clock, longest_s: int) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys, clock: Clock, longest_s: int) -> None:
+        self._connection = redis
         self._keys = keys
         self._clock = clock
         self._longest_s = longest_s

@@ -97,14 +97,14 @@ class RedisClock:
     after a failover. `TimeBelief` says which answers count.
     """
 
-    def __init__(self, connection: RedisConnection) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection) -> None:
+        self._connection = redis
         self._belief = TimeBelief()
         self._asked_at = float("-inf")
         self._is_sampling = False
         self._starting, self._noting = Lock(), Lock()
         self._loop = Loop("clock", self._sample_if_none_came, SAMPLE_EVERY_S)
-        connection.bring_time_to(self)
+        redis.bring_time_to(self)
 
     def now_ms(self) -> float:
         """Return ms since 1970-01-01 UTC; raises `StoreAway` only while no time was ever read."""

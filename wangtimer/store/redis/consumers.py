@@ -111,8 +111,8 @@ BELIEVED_FOR_S = 1.0
 class ConsumersSeen:
     """Read by executors, for targets with a fallback. While Redis cannot be read, what was last read is believed."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys, clock: Clock) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys, clock: Clock) -> None:
+        self._connection = redis
         self._key = keys.consumers_seen
         self._bytes_key = keys.consumer_bytes
         self._clock = clock
@@ -165,8 +165,8 @@ class ConsumerWords:
     A word that is lost leaves a consumer less room until the firing's time is over.
     """
 
-    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys) -> None:
+        self._connection = redis
         self._channel = keys.consumers_spoke
 
     def tell(self, member: Member, until: int) -> None:

@@ -111,19 +111,19 @@ class DefinitionStore:
 
     def __init__(
         self,
-        connection: RedisConnection,
+        redis: RedisConnection,
         keys: Keys,
         clock: Clock,
-        longest_s: int,
+        definitions_live_s: int,
         bad_timers: BadTimers,
     ) -> None:
-        self._connection = connection
+        self._connection = redis
         self._keys = keys
         self._clock = clock
-        self._longest_s = longest_s
+        self._longest_s = definitions_live_s
         self._bad_timers = bad_timers
         self._remembered = Remembered()
-        self._days = CalendarDays(connection, keys, clock, longest_s)
+        self._days = CalendarDays(redis, keys, clock, definitions_live_s)
 
     def put(self, definitions: Iterable[Definition], may_be_far: bool = False) -> None:
         """Write definitions unless a newer one is there, and renew the expiry of all; `may_be_far` as in `lives_s`.

@@ -59,8 +59,8 @@ class FailingHost:
 class FailingHostRecord:
     """A hash; all processes that see a host fail write the same entry. Every method raises `StoreAway`."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys, clock: Clock) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys, clock: Clock) -> None:
+        self._connection = redis
         self._key = keys.failing_hosts
         self._clock = clock
 

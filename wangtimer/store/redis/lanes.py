@@ -125,14 +125,14 @@ class LaneStore:
 
     def __init__(
         self,
-        connection: RedisConnection,
+        redis: RedisConnection,
         keys: Keys,
         clock: LeaseClock,
         leases: Leases,
-        budget: LaneBudget,
+        lane_budget: LaneBudget,
     ) -> None:
-        self._connection = connection
-        self._budget = budget
+        self._connection = redis
+        self._budget = lane_budget
         self._keys = keys
         self._clock = clock
         self._leases = leases

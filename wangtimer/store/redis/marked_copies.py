@@ -38,8 +38,8 @@ class Copy(NamedTuple):
 class MarkedCopies:
     """Reads and writes copies as text; each method raises `StoreAway`."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys) -> None:
+        self._connection = redis
         self._key = keys.signing
 
     def put(self, copies: Iterable[Copy]) -> None:
@@ -86,8 +86,8 @@ class CopiesOf(Generic[Key, Item]):
 
     kind: str
 
-    def __init__(self, copies: MarkedCopies, seals: Seals) -> None:
-        self._copies = copies
+    def __init__(self, marked_copies: MarkedCopies, seals: Seals) -> None:
+        self._copies = marked_copies
         self._seals = seals
 
     def put(self, items: Iterable[Item]) -> None:

@@ -24,8 +24,8 @@ SAMPLES = 50
 class Outbox:
     """Parked outcomes by member; the verifier looks here first, then in SQL."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys) -> None:
+        self._connection = redis
         self._key = keys.outbox
         self._cursor = 0
 

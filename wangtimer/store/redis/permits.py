@@ -60,11 +60,13 @@ class PermitStore:
     * After a loss of Redis no call under way is counted.
     """
 
-    def __init__(self, connection: RedisConnection, keys: Keys, clock: LeaseClock, timeout_ms: int) -> None:
-        self._connection = connection
+    def __init__(
+        self, redis: RedisConnection, keys: Keys, clock: LeaseClock, callback_timeout_ms: int
+    ) -> None:
+        self._connection = redis
         self._keys = keys
         self._clock = clock
-        self._usual_ms = timeout_ms
+        self._usual_ms = callback_timeout_ms
 
     def carry_out(self, orders: Sequence[PermitOrder]) -> list[Permitted]:
         """Carry these out in one trip; raises `StoreAway`."""

@@ -17,8 +17,8 @@ from wangtimer.store.replica import ReplicaTexts
 class StrainMark:
     """The word of strain, a key that expires: while it counts, the migrator plans more slowly. None without Redis."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys) -> None:
+        self._connection = redis
         self._key = keys.strain
 
     def tell(self) -> None:
@@ -37,8 +37,8 @@ class StrainMark:
 class RefusalCount:
     """How many connections the rules of egress refused, in all callback processes, since Redis last lost data."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys) -> None:
+        self._connection = redis
         self._key = keys.refusals
 
     def add(self, number: int) -> None:
@@ -53,8 +53,8 @@ class RefusalCount:
 class QueueWorkers:
     """Which own queues have a callback process; such processes note that they are there. Raises `StoreAway`."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys, clock: Clock) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys, clock: Clock) -> None:
+        self._connection = redis
         self._key = keys.queue_workers
         self._clock = clock
 
@@ -115,8 +115,8 @@ class AckGrace:
     counts.
     """
 
-    def __init__(self, texts: ReplicaTexts, silent_ms: int) -> None:
-        self._texts = texts
+    def __init__(self, replica_texts: ReplicaTexts, silent_ms: int) -> None:
+        self._texts = replica_texts
         self._silent_ms = silent_ms
         self._written = ""
 

@@ -113,12 +113,12 @@ class Granted:
 class ReplayQuota:
     """How many firings an app may replay and backfill within an hour; all while Redis is away."""
 
-    directory: AppDirectory
+    app_directory: AppDirectory
     quotas: Quotas
 
     def take(self, app: str, wanted: int) -> Granted:
         """Return how many of the wanted firings may be made; raises `TooFast` where it would be none of them."""
-        most = self.directory.limits_of(app).of(AppLimit.REPLAYS_PER_HOUR)
+        most = self.app_directory.limits_of(app).of(AppLimit.REPLAYS_PER_HOUR)
         if most is None or not wanted:
             return Granted(app, wanted)
         taken = self.quotas.take(app, Quota(NAME, most, HOUR_MS), wanted)
@@ -145,7 +145,7 @@ class ControlPace:
     redis: RedisConnection
     keys: Keys
     clock: Clock
-    directory: AppDirectory
+    app_directory: AppDirectory
 
     def is_kept(self, app: str) -> bool:
         """Tell whether an app has such a limit."""
@@ -164,4 +164,4 @@ class ControlPace:
             return 0
 
     def _most(self, app: str) -> int | None:
-        return self.directory.limits_of(app).of(AppLimit.FIRINGS_PER_SECOND)
+        return self.app_directory.limits_of(app).of(AppLimit.FIRINGS_PER_SECOND)

@@ -77,8 +77,8 @@ class SliceStore:
     Redis' clock ends no lease of a living process.
     """
 
-    def __init__(self, connection: RedisConnection, keys: Keys, clock: LeaseClock, leases: Leases) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys, clock: LeaseClock, leases: Leases) -> None:
+        self._connection = redis
         self._keys = keys
         self._clock = clock
         self._leases = leases

@@ -19,8 +19,8 @@ class MinuteLoad:
     A lost counter moves no firing: each row holds its bucket.
     """
 
-    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys) -> None:
+        self._connection = redis
         self._keys = keys
 
     def reserve(self, counts: dict[int, int]) -> dict[int, int]:
@@ -99,10 +99,10 @@ class Window:
     feeder or the adder adds each firing.
     """
 
-    def __init__(self, connection: RedisConnection, keys: Keys, rule: WindowRule) -> None:
-        self._connection = connection
+    def __init__(self, redis: RedisConnection, keys: Keys, window_rule: WindowRule) -> None:
+        self._connection = redis
         self._keys = keys
-        self._rule = rule
+        self._rule = window_rule
         self._token = uuid4().hex
         self._looks = 0
 

@@ -241,9 +241,9 @@ class _Exactly(threading.local):
 class AppTotals:
     """Moves the totals of apps within transactions that change timers."""
 
-    def __init__(self, most_of: MostOf, counts: TotalCounts) -> None:
+    def __init__(self, most_of: MostOf, total_counts: TotalCounts) -> None:
         self._most_of = most_of
-        self._counts = counts
+        self._counts = total_counts
         self._uncounted_until: dict[str, int] = {}
         self._exactly = _Exactly()
 

@@ -92,10 +92,10 @@ class CalendarFollowers:
     passes over the rows that the other holds.
     """
 
-    def __init__(self, database: Database, bad_timers: BadTimers, totals: AppTotals) -> None:
+    def __init__(self, database: Database, bad_timers: BadTimers, app_totals: AppTotals) -> None:
         self._database = database
         self._bad_timers = bad_timers
-        self._totals = totals
+        self._totals = app_totals
 
     def refuse_growth(self, app: str, calendar: Calendar, now: int) -> None:
         """Raise `LimitReached` if the timers that name a calendar would take too many bytes with these days.

@@ -133,9 +133,9 @@ TO_ONE_HOST = "ToOneHost"
 class CallLimitSource:
     """Reads them; the limits of an app that cannot be read are none, and are logged."""
 
-    def __init__(self, database: Database, hosts: HostLimitStore) -> None:
+    def __init__(self, database: Database, host_limits: HostLimitStore) -> None:
         self._database = database
-        self._hosts = hosts
+        self._hosts = host_limits
 
     @while_unchanged
     def all(self) -> CallLimits:

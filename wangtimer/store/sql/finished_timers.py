@@ -40,9 +40,9 @@ class FinishedPage:
 class FinishedTimers:
     """Deletes finished timers: their names become free, their firings' records stay as long as any."""
 
-    def __init__(self, database: Database, totals: AppTotals) -> None:
+    def __init__(self, database: Database, app_totals: AppTotals) -> None:
         self._database = database
-        self._totals = totals
+        self._totals = app_totals
 
     def kept_days(self) -> list[int]:
         """Return the retention days of finished timers, without `KEPT_AFTER_FAILURE`; one index seek each."""

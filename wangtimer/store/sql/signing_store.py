@@ -54,6 +54,13 @@ class SigningStore(SqlStore):
             found.bad |= made.bad
         return found
 
+    def present(self, app: str, now: int) -> AppSigning:
+        """Return the signing of an app by which it is called now, made as `needed`. Raises `StoreAway`, ValueError."""
+        found = self.needed([app], now)
+        if app in found.bad:
+            raise ValueError(found.bad[app])
+        return found[app]
+
     def change(
         self,
         app: str,

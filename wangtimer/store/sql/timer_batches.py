@@ -144,11 +144,13 @@ class Created:
 class TimerBatches:
     """The changes of `TimerStore` for many timers, in one transaction each; `ids` gives out the ids of new ones."""
 
-    def __init__(self, database: Database, seals: Seals, totals: AppTotals, why_no_task: WhyNoTask) -> None:
+    def __init__(
+        self, database: Database, seals: Seals, app_totals: AppTotals, why_no_task: WhyNoTask
+    ) -> None:
         self._why_no_task = why_no_task
         self._database = database
         self.seals = seals
-        self._totals = totals
+        self._totals = app_totals
         self.ids = TimerIds()
 
     def create(self, app: str, drafts: Sequence[Draft], now: int, firings_of: FiringsOf) -> Created:

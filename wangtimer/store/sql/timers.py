@@ -110,12 +110,12 @@ class TimerStore:
         database: Database,
         bad_timers: BadTimers,
         seals: Seals,
-        totals: AppTotals,
+        app_totals: AppTotals,
         why_no_task: WhyNoTask,
     ) -> None:
         self._why_no_task = why_no_task
         self._database = database
-        self._totals = totals
+        self._totals = app_totals
         self._bad_timers = bad_timers
         self._seals = seals
         self._ids = TimerIds()

@@ -167,9 +167,9 @@ class WaysOutMark(Replica[str]):
 
     on_mark: Callable[[str], None] | None = None
 
-    def __init__(self, source: WaysOutInSql, texts: ReplicaTexts, clock: Clock) -> None:
-        super().__init__(WAYS_OUT_MARK, source.mark, texts, clock)
-        self.of_apps = Replica(WAYS_OUT, source.read, texts, clock)
+    def __init__(self, ways_out_in_sql: WaysOutInSql, replica_texts: ReplicaTexts, clock: Clock) -> None:
+        super().__init__(WAYS_OUT_MARK, ways_out_in_sql.mark, replica_texts, clock)
+        self.of_apps = Replica(WAYS_OUT, ways_out_in_sql.read, replica_texts, clock)
 
     def write(self, value: str) -> None:
         """Write the mark behind the ways out: who finds a new one finds what it is of. Raises `StoreAway`."""
