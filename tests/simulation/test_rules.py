@@ -137,7 +137,7 @@ CASES = (
     Case(10, "reconcile", "LOST", (64, 144)),
     Case(10, "after a reconnect the window is fed again", "LOST", (2, 12)),
     Case(11, "own check of the lease before the send", "SENT-TWICE", (48, 80, 147)),
-    Case(11, "the keeper asks Redis", "SENT-TWICE", (12,)),
+    Case(11, "the keeper asks Redis", "SENT-TWICE", (147,)),
     Case(11, "owner fence", "SENT-TWICE", (172, 184, 204)),
     Case(12, "no lease is taken back right after a reconnect", "WORSE", (10,)),
     Case(12, "a renewal soon gives up", "SENT-TWICE", (32, 44, 126)),
