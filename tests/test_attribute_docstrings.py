@@ -34,10 +34,22 @@ def test_each_text_is_by_its_attribute_in_one_line() -> None:
     assert attribute_docstrings(OfAVeryLongName) == {"short": "one line", "long": "two lines"}
 
 
+class WithAMargin:
+    """Has a text that is written from the margin on."""
+
+    here: int
+    """first
+second"""
+
+
+def test_a_text_may_begin_at_the_margin() -> None:
+    assert attribute_docstrings(WithAMargin) == {"here": "first second"}
+
+
 def test_a_class_has_only_texts_of_its_own() -> None:
     assert attribute_docstrings(Base) == {}
 
 
 def test_a_class_without_its_source_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wangtimer.base.attribute_docstrings.getlines", lambda _file: [])
+    monkeypatch.setattr("wangtimer.base.attribute_docstrings.getlines", lambda *_: [])
     assert attribute_docstrings(OfAVeryLongName) == {}

@@ -10,9 +10,23 @@ import pytest
 from celery import Celery
 
 from wangtimer.base.settings import Settings
+from wangtimer.core.time.clock import Clock
 from wangtimer.wiring import Wiring, once
 
 MOST = 8
+# Meant: each of these classes has several parts.
+MADE_TWICE = {"NoteTeller", "Replica", "SharedCopies", "SliceStore"}
+DEFAULTS_KEPT = {
+    "AlertTrial.waiting",
+    "AppDirectory.monotonic",
+    "BegunFirings.sleep",
+    "EgressWatch.look_up",
+    "KeyRing.monotonic",
+    "LaneBudget.least",
+    "RedisConnection.monotonic",
+    "RedisConnection.timeout_s",
+    "Room.patience_s",
+}
 Value = TypeVar("Value")
 # What each part is made of: what makes it, the parameter and its annotation, and what it is given.
 Given = tuple[Callable[..., object], str, object, object]
@@ -91,4 +105,33 @@ def test_a_parameter_of_which_no_part_can_be_made_is_named(wiring: NotedWiring) 
             """Be late."""
 
     with pytest.raises(TypeError, match=r"Late needs late_ms: .*int.*; no part and no setting is named so"):
+        wiring.make(Late)
+
+
+def test_no_class_is_made_twice_because_a_parameter_is_named_otherwise(wiring: NotedWiring) -> None:
+    made: dict[type, set[int]] = {}
+    for value in vars(wiring).values():
+        if type(value).__module__.startswith("wangtimer."):
+            made.setdefault(type(value), set()).add(id(value))
+    assert {of.__name__ for of, parts in made.items() if len(parts) > 1} == MADE_TWICE
+
+
+def test_a_default_is_kept_only_where_that_is_meant(wiring: NotedWiring) -> None:
+    """A parameter with a default whose name is misspelt would be given no setting."""
+    given = {(made, name) for made, name, *_ in wiring.given}
+    kept = {
+        f"{made.__name__}.{name}"
+        for made, *_ in wiring.given
+        for name in signature(made).parameters
+        if (made, name) not in given and not name.startswith("_")
+    }
+    assert kept == DEFAULTS_KEPT
+
+
+def test_what_needs_a_part_that_cannot_be_made_is_named_too(wiring: NotedWiring) -> None:
+    class Late:
+        def __init__(self, clok: Clock) -> None:
+            """Be late."""
+
+    with pytest.raises(TypeError, match=r"Late needs clok: .*Clock.*; no part and no setting is named so"):
         wiring.make(Late)

@@ -21,10 +21,15 @@ def attribute_docstrings(of: type) -> dict[str, str]:
 
 
 def _body(of: type) -> list[ast.stmt]:
-    lines = getlines(getattr(sys.modules.get(of.__module__), "__file__", None) or "")
+    module = sys.modules.get(of.__module__)
+    lines = getlines(getattr(module, "__file__", None) or "", vars(module) if module else None)
     begins = (f"class {of.__name__}(", f"class {of.__name__}:")
     first = next((number for number, line in enumerate(lines) if line.startswith(begins)), len(lines))
     # What is within a class, or ends the list of its bases.
     inner = takewhile(lambda line: line.startswith((" ", "\n", ")")), lines[first + 1 :])
-    read = ast.parse("".join([*lines[first : first + 1], *inner]))
-    return [part for found in read.body if isinstance(found, ast.ClassDef) for part in found.body]
+    try:
+        read = ast.parse("".join([*lines[first : first + 1], *inner]))
+    except SyntaxError:  # a text of several lines, one of which begins at the margin
+        read = ast.parse("".join(lines))
+    classes = [found for found in read.body if isinstance(found, ast.ClassDef) and found.name == of.__name__]
+    return [part for found in classes for part in found.body]

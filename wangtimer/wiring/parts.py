@@ -38,11 +38,17 @@ class Parts:
             elif name in SETTINGS:
                 arguments[name] = getattr(self.settings, name)
             elif parameter.default is parameter.empty:
-                of = parameter.annotation
-                if not of.__module__.startswith("wangtimer."):
-                    raise TypeError(f"{made.__name__} needs {name}: {of}; no part and no setting is named so")
-                arguments[name] = vars(self)[name] = self.make(of)
+                arguments[name] = vars(self)[name] = self._made_for(made, name, parameter.annotation)
         return made(**arguments)
+
+    def _made_for(self, made: Callable[..., Any], name: str, of: Any) -> object:
+        needs = f"{made.__name__} needs {name}: {of}; no part and no setting is named so"
+        if not of.__module__.startswith("wangtimer.") or getattr(of, "_is_protocol", False):
+            raise TypeError(needs)
+        try:
+            return self.make(of)
+        except (TypeError, AttributeError) as error:
+            raise TypeError(f"{needs}, and none can be made: {error}") from error
 
 
 class once(cached_property[Part]):  # noqa: N801 - reads as the decorator it is

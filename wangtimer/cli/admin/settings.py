@@ -22,7 +22,7 @@ def markdown_table() -> str:
     rows, meanings = ["| variable | default | meaning |", "|---|---|---|"], _meanings()
     for name, field in Settings.model_fields.items():
         default = "" if field.default is None else f"`{field.default}`"
-        rows.append(f"| `{ENV_PREFIX}{name.upper()}` | {default} | {meanings[name]} |")
+        rows.append(f"| `{ENV_PREFIX}{name.upper()}` | {default} | {meanings[name] or ''} |")
     return "\n".join(rows)
 
 
@@ -31,7 +31,7 @@ def _present() -> str:
     lines = []
     for name in Settings.model_fields:
         lines.append(f"{ENV_PREFIX}{name.upper()}={_safe(name, values[name])}")
-        lines.append(f"    {meanings[name]}")
+        lines.append(f"    {meanings[name] or ''}")
     return "\n".join(lines)
 
 
