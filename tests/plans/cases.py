@@ -520,6 +520,7 @@ class Stores:
         key = self._mark.encode().ljust(32)
         return [
             Case("SigningStore.needed", lambda: signing.needed([app, "app7"], NOW)),
+            Case("SigningStore.present", lambda: signing.present("app7", NOW)),
             Case("SigningStore.get", lambda: signing.get("app7")),
             Case("SigningStore.to_show", lambda: signing.to_show("app7")),
             Case(

@@ -261,6 +261,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "KeptAnswers.end_claim: kept": frozenset(["idempotency.PRIMARY", "insert"]),
     "KeptAnswers.purge": frozenset(["idempotency.idempotency_created"]),
     "SigningStore.needed": frozenset(["insert", "signing.PRIMARY"]),
+    "SigningStore.present": frozenset(["signing.PRIMARY"]),
     "SigningStore.get": frozenset(["signing.PRIMARY"]),
     "SigningStore.to_show": frozenset(["signing.PRIMARY"]),
     "SigningStore.change": frozenset(["signing.PRIMARY"]),
