@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import event
@@ -45,6 +46,23 @@ def test_a_commit_is_seen_at_once_whoever_made_it(database: Database, by_process
             assert apps.disabled()[name] == NOW
     database.close()
     assert apps.disabled() == {"shop": NOW, "bank": NOW}
+
+
+def test_a_commit_is_seen_by_a_process_that_went_to_another_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, elsewhere = tmp_path / "there", tmp_path / "elsewhere"
+    for directory in (there, elsewhere):
+        directory.mkdir()
+    monkeypatch.chdir(there)
+    with closing(Database("sqlite:///wangtimer.db", pool_size=1)) as database:
+        database.create_tables()
+        monkeypatch.chdir(elsewhere)
+        apps = AppStore(database)
+        assert apps.disabled() == {}
+        disable(database, "shop")
+        assert apps.disabled() == {"shop": NOW}
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_sqlite_is_asked_once_while_nobody_commits(sqlite_url: str) -> None:

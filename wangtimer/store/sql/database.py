@@ -88,6 +88,8 @@ class Database:
         self._sleep = sleep
         self._renewed_at = float("-inf")
         self._renewing = Lock()
+        # By its whole path, as the engine's pool has it: a process may go to another directory.
+        self._file = file.absolute() if (file := _file_of(self.engine.url)) else None
         # It never writes, so each commit is another connection's, of which SQLite tells it.
         self._watching: sqlite3.Connection | None = None
         self._changes: Changes | None = None
@@ -177,12 +179,13 @@ class Database:
 
     def changes(self) -> Changes | None:
         """Return how SQL stands; None where it cannot tell, or not now: only SQLite in a file can."""
-        file = _file_of(self.engine.url)
-        if file is None:
+        if self._file is None:
             return None
         with self._looking, suppress(sqlite3.Error):
             if self._watching is None:
-                self._watching = sqlite3.connect(file, check_same_thread=False)
+                # It makes no file, and waits for no lock: where it cannot look now, SQL is read.
+                file = f"{self._file.as_uri()}?mode=rw"
+                self._watching = sqlite3.connect(file, uri=True, timeout=0, check_same_thread=False)
             (mark,) = self._watching.execute("PRAGMA data_version").fetchone()
             if self._changes is None or self._changes.mark != mark:
                 self._changes = Changes(mark)
@@ -263,13 +266,13 @@ def was_over_time(error: DBAPIError) -> bool:
 def missing_file(url: str) -> Path | None:
     """Return the file of an SQLite database if it does not exist yet: connecting would make it."""
     file = _file_of(with_driver(url))
-    return None if file is None or Path(file).exists() else Path(file)
+    return None if file is None or file.exists() else file
 
 
-def _file_of(url: URL) -> str | None:
+def _file_of(url: URL) -> Path | None:
     """Return the file of an SQLite database, None where it has none."""
     file = url.database if url.get_backend_name() == "sqlite" else None
-    return None if not file or file == ":memory:" or file.startswith("file:") else file
+    return None if not file or file == ":memory:" or file.startswith("file:") else Path(file)
 
 
 def with_driver(url: str) -> URL:
