@@ -62,7 +62,8 @@ class PatientConsumer(Consumer):  # type: ignore[misc]
         """Have the loop note that it turns."""
         super().register_with_event_loop(hub)
         for _, _, entry in hub.timer.queue:
-            # kombu looks each second after queues that expire; there are none.
+            # kombu looks each second after queues that expire: there is only the one of remote commands, which gets its
+            # messages whether or not it is bound.
             if getattr(entry.fun, "__name__", "") == "maybe_refresh_binding_expiry":
                 entry.cancel()
         self._note_alive()

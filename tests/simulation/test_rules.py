@@ -129,7 +129,7 @@ CASES = (
     Case(9, "the outbox is read before SQL", "SENT-TWICE-AFTER-ITS-RECORD", (40, 68, 90)),
     Case(9, "outcomes are parked while SQL is away", "SENT-TWICE", (0, 1, 10)),
     Case(9, "recorded before the release", "SENT-TWICE", (1081, 1388)),
-    Case(9, "what cannot be verified waits", "SENT-TWICE-AFTER-ITS-RECORD", (204, 382)),
+    Case(9, "what cannot be verified waits", "SENT-TWICE-AFTER-ITS-RECORD", (416, 464)),
     Case(9, "what waits is put back for seconds", "ARMED-AGAIN-AND-AGAIN", (246, 416)),
     Case(9, "flush: settle before forgetting", "SENT-TWICE", (2, 4)),
     Case(9, "flush adds retries", "LOST", (132, 146)),

@@ -97,7 +97,7 @@ def test_a_settler_rests_until_an_outcome_comes_and_waits_for_those_that_come_wi
     assert settler.settle_or_rest() is None
     settling.finish(*settling.claim("first", 1))
     assert len(wakes) == 1
-    assert settler.settle_or_rest() == EVERY_S
+    assert settler.settle_or_rest() == EVERY_S / 2
     settling.finish(*settling.claim("second", 2))
     assert (len(wakes), settling.steps) == (1, [])
     assert settler.settle_or_rest() == EVERY_S
@@ -126,6 +126,20 @@ def test_an_outcome_that_comes_while_a_rest_begins_ends_it(settling: Settling) -
 
     settler._finished = Coming()
     assert settler.settle_or_rest() == EVERY_S
+
+
+def test_what_another_thread_could_not_settle_ends_a_rest_that_began_meanwhile(settling: Settling) -> None:
+    settler, wakes = settling.settler, list[int]()
+    settling.finish(*settling.claim("one", 1))
+
+    def rest_and_refuse(_batch: object) -> None:
+        assert settler.settle_or_rest() is None
+        raise StoreAway("SQL", "gone")
+
+    settler._settle = rest_and_refuse
+    settler.loop.wake = lambda: wakes.append(1)
+    assert not settler.settle_all()
+    assert wakes == [1]
 
 
 def test_a_great_many_outcomes_are_written_in_batches(settling: Settling) -> None:

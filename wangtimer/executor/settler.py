@@ -107,10 +107,10 @@ class Settler:
                     in_sql = self._settle(batch)
                 except StoreAway as error:
                     log.warning("outcomes_wait_in_memory", outcomes=len(batch), error=str(error))
-                    self._finished.extendleft(reversed(batch))
+                    self._put_back(batch)
                     return False
                 except Exception:
-                    self._finished.extendleft(reversed(batch))
+                    self._put_back(batch)
                     raise
                 # Of the others a sweep lets go what waits: it would hang at the same SQL.
                 if in_sql:
@@ -121,6 +121,12 @@ class Settler:
                             # What it is for may be late; outcomes behind these must not wait for it, or get lost.
                             log.warning("after_settled_failed", what=repr(follow), error=repr(error))
             return True
+
+    def _put_back(self, batch: Sequence[Finished]) -> None:
+        self._finished.extendleft(reversed(batch))
+        # The loop may have found none while another thread had them.
+        if self._rests:
+            self.loop.wake()
 
     def _settle(self, batch: Sequence[Finished]) -> Sequence[Finished]:
         """Settle these; return those that SQL has, and not the outbox."""
@@ -170,11 +176,12 @@ class Settler:
     def settle_or_rest(self) -> float | None:
         """Settle what is queued; return in how many seconds to do so again, None: once an outcome comes.
 
-        The outcome that ends a rest waits for those that come with it.
+        The outcome that ends a rest waits for those that come with it: half as long, as one does on the average that
+        comes at any time.
         """
         if self._rests:
             self._rests = False
-            return self._every_s
+            return self._every_s / 2
         if not self._finished:
             # In this order: an outcome that comes between the two ends the rest.
             self._rests = True
